@@ -1,0 +1,2 @@
+// Package stat compares configurations by values of whole runs.
+package stat
