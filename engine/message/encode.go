@@ -1,0 +1,262 @@
+package message
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Plan is what one record will look like: the result of Prepare and the input of
+// Encode. It is a plain value that points to nothing.
+type Plan struct {
+	Size    int     // bytes of the record
+	Version Version // chosen by the length of the topic
+	BodyCRC uint32  // masked
+	SysFlag int32   // of the message, with the two host bits as they must be
+
+	born, store     host
+	propertiesBytes int  // value of the properties length field
+	dropCRC         bool // the message carries a record CRC that must go
+
+	appendCRC bool
+	separator bool   // put one between properties and record CRC
+	crcHead   uint32 // over size and magic
+	crcRest   uint32 // over body, topic, properties and separator
+	crcMove   uint32 // moves a checksum over the bytes of crcRest
+}
+
+// Prepare checks a message and lays out its record. It does all work that needs
+// neither offsets nor the store timestamp, so that no lock has to be held.
+//
+// Errors wrap ErrIllegal, ErrPropertiesTooLong or ErrRecordTooLarge.
+func Prepare(m *Message, l Limits) (Plan, error) {
+	if err := checkMessage(m, l); err != nil {
+		return Plan{}, err
+	}
+	p := Plan{Version: V1, born: hostOf(m.BornHost), store: hostOf(m.StoreHost), appendCRC: l.AppendCRC}
+	if len(m.Topic) > maxTopicBytesV1 {
+		p.Version = V2
+	}
+	p.SysFlag = m.SysFlag &^ (FlagBornHostV6 | FlagStoreHostV6)
+	if p.born.v6 {
+		p.SysFlag |= FlagBornHostV6
+	}
+	if p.store.v6 {
+		p.SysFlag |= FlagStoreHostV6
+	}
+
+	properties := m.Properties
+	if p.dropCRC = properties.has(PropertyRecordCRC); p.dropCRC {
+		properties = properties.Delete(PropertyRecordCRC)
+	}
+	p.propertiesBytes = len(properties)
+	if l.AppendCRC {
+		if p.separator = properties.openEnded(); p.separator {
+			p.propertiesBytes++
+		}
+		p.propertiesBytes += crcTailBytes
+	}
+	if p.propertiesBytes > maxPropertiesBytes {
+		return Plan{}, fmt.Errorf("%w: %d bytes, at most %d", ErrPropertiesTooLong, p.propertiesBytes, maxPropertiesBytes)
+	}
+
+	head := headBytes(p.SysFlag)
+	p.Size = head + len(m.Body) + p.Version.topicLenBytes() + len(m.Topic) + propertiesLenBytes + p.propertiesBytes
+	if limit := min(l.maxBodyBytes()+recordHeadroomBytes, math.MaxInt32); p.Size > limit {
+		return Plan{}, fmt.Errorf("%w: record of %d bytes, at most %d", ErrIllegal, p.Size, limit)
+	}
+	if l.MaxRecordBytes > 0 && p.Size > l.MaxRecordBytes {
+		return Plan{}, fmt.Errorf("%w: %d bytes, at most %d", ErrRecordTooLarge, p.Size, l.MaxRecordBytes)
+	}
+
+	bodyCRC := crc32.ChecksumIEEE(m.Body)
+	p.BodyCRC = bodyCRC & crcMask
+	if l.AppendCRC {
+		p.prepareCRC(bodyCRC, m.Topic, properties)
+		p.crcMove = crcShift(p.Size - crcTailBytes - head)
+	}
+	return p, nil
+}
+
+// prepareCRC takes the checksums of everything but the middle of the head.
+func (p *Plan) prepareCRC(bodyCRC uint32, topic string, properties Properties) {
+	var scratch [2 + maxTopicBytes + propertiesLenBytes]byte
+	n := putTopic(scratch[:], p.Version, topic)
+	binary.BigEndian.PutUint16(scratch[n:], uint16(p.propertiesBytes))
+	crc := crc32.Update(bodyCRC, crc32.IEEETable, scratch[:n+propertiesLenBytes])
+	crc = crc32.Update(crc, crc32.IEEETable, properties)
+	if p.separator {
+		scratch[0] = propertySeparator
+		crc = crc32.Update(crc, crc32.IEEETable, scratch[:1])
+	}
+	p.crcHead = crcOfWords(uint32(p.Size), p.Version.magic())
+	p.crcRest = crc
+}
+
+// Encode writes the record to dst[0:p.Size] and returns p.Size. The message must
+// be as it was at Prepare; dst must have room, and should be zero if a process
+// that dies half-way is to leave no trace of the record.
+//
+// Records that are not queued (see Transaction.Queued) are stored with queue
+// offset 0; that is up to the caller.
+//
+// This is what the append lock covers: a copy of the bytes and two dozen stores.
+func (p *Plan) Encode(dst []byte, m *Message, queueOffset, physicalOffset, storeTimestampMs int64) int {
+	dst = dst[:p.Size:p.Size]
+	be := binary.BigEndian
+	be.PutUint32(dst[offBodyCRC:], p.BodyCRC)
+	be.PutUint32(dst[offQueueID:], uint32(m.QueueID))
+	be.PutUint32(dst[offFlag:], uint32(m.Flag))
+	be.PutUint64(dst[offQueueOffset:], uint64(queueOffset))
+	be.PutUint64(dst[offPhysicalOffset:], uint64(physicalOffset))
+	be.PutUint32(dst[offSysFlag:], uint32(p.SysFlag))
+	be.PutUint64(dst[offBornTimestamp:], uint64(m.BornTimestamp))
+	n := offBornHost
+	n += p.born.put(dst[n:])
+	be.PutUint64(dst[n:], uint64(storeTimestampMs))
+	n += 8
+	n += p.store.put(dst[n:])
+	behind := dst[n : n+behindHostsBytes]
+	be.PutUint32(behind, uint32(m.ReconsumeTimes))
+	be.PutUint64(behind[4:], uint64(m.PreparedOffset))
+	be.PutUint32(behind[12:], uint32(len(m.Body)))
+	n += behindHostsBytes
+	head := n
+
+	n += copy(dst[n:], m.Body)
+	n += putTopic(dst[n:], p.Version, m.Topic)
+	be.PutUint16(dst[n:], uint16(p.propertiesBytes))
+	n += propertiesLenBytes
+	if p.dropCRC {
+		n += copy(dst[n:], m.Properties.Delete(PropertyRecordCRC))
+	} else {
+		n += copy(dst[n:], m.Properties)
+	}
+	if p.appendCRC {
+		if p.separator {
+			dst[n] = propertySeparator
+			n++
+		}
+		crc := crc32.Update(p.crcHead, crc32.IEEETable, dst[offBodyCRC:head])
+		putRecordCRC(dst[n:], (crcMul(crc, p.crcMove)^p.crcRest)&crcMask)
+		n += crcTailBytes
+	}
+	if n != p.Size {
+		panic("message: Encode of a message that was changed after Prepare")
+	}
+	be.PutUint32(dst[offMagic:], p.Version.magic())
+	be.PutUint32(dst[offSize:], uint32(p.Size))
+	return n
+}
+
+// PutBlank closes a file: it writes the header of a blank record, BlankBytes
+// long, to dst. size is the number of bytes from there to the end of the file.
+func PutBlank(dst []byte, size int) {
+	dst = dst[:BlankBytes]
+	binary.BigEndian.PutUint32(dst[offMagic:], MagicBlank)
+	binary.BigEndian.PutUint32(dst[offSize:], uint32(size))
+}
+
+func putTopic(dst []byte, v Version, topic string) int {
+	if v == V2 {
+		binary.BigEndian.PutUint16(dst, uint16(len(topic)))
+		return 2 + copy(dst[2:], topic)
+	}
+	dst[0] = byte(len(topic))
+	return 1 + copy(dst[1:], topic)
+}
+
+// host is an address and a port, ready to be stored.
+type host struct {
+	hi, lo uint64 // the address; of IPv4 the low half of lo
+	port   uint16
+	v6     bool
+}
+
+func hostOf(a netip.AddrPort) host {
+	addr := a.Addr()
+	switch {
+	case addr.Is4() || addr.Is4In6():
+		ip := addr.As4()
+		return host{lo: uint64(binary.BigEndian.Uint32(ip[:])), port: a.Port()}
+	case addr.Is6():
+		ip := addr.As16()
+		return host{hi: binary.BigEndian.Uint64(ip[:]), lo: binary.BigEndian.Uint64(ip[8:]), port: a.Port(), v6: true}
+	}
+	return host{port: a.Port()}
+}
+
+func (h *host) put(dst []byte) int {
+	be := binary.BigEndian
+	if h.v6 {
+		dst = dst[:hostBytes6]
+		be.PutUint64(dst, h.hi)
+		be.PutUint64(dst[8:], h.lo)
+		be.PutUint32(dst[16:], uint32(h.port))
+		return hostBytes6
+	}
+	dst = dst[:hostBytes4]
+	be.PutUint32(dst, uint32(h.lo))
+	be.PutUint32(dst[4:], uint32(h.port))
+	return hostBytes4
+}
+
+// checkMessage holds the put rules of release 5.x and those that keep every
+// stored record readable.
+func checkMessage(m *Message, l Limits) error {
+	if m.Body == nil {
+		return fmt.Errorf("%w: no body", ErrIllegal)
+	}
+	if limit := l.maxBodyBytes(); len(m.Body) > limit {
+		return fmt.Errorf("%w: body of %d bytes, at most %d", ErrIllegal, len(m.Body), limit)
+	}
+	if m.QueueID < 0 {
+		return fmt.Errorf("%w: queue id %d", ErrIllegal, m.QueueID)
+	}
+	if err := checkTopic(m.Topic, l); err != nil {
+		return err
+	}
+	if !utf8.Valid(m.Properties) {
+		return fmt.Errorf("%w: properties are not valid UTF-8", ErrIllegal)
+	}
+	return checkNumbers(m)
+}
+
+func checkTopic(topic string, l Limits) error {
+	longest := maxTopicBytesV1
+	if !l.V1Only && strings.HasPrefix(topic, RetryTopicPrefix) {
+		longest = maxTopicBytes
+	}
+	if len(topic) > longest {
+		return fmt.Errorf("%w: topic of %d bytes, at most %d", ErrIllegal, len(topic), longest)
+	}
+	if topic == "" || topic == "." || topic == ".." || strings.ContainsAny(topic, "/\x00") {
+		return fmt.Errorf("%w: topic %q cannot name a directory", ErrIllegal, topic)
+	}
+	if !utf8.ValidString(topic) {
+		return fmt.Errorf("%w: topic %q is not valid UTF-8", ErrIllegal, topic)
+	}
+	return nil
+}
+
+// checkNumbers refuses what the Java store would fail on when it dispatches or
+// recovers the record, and inner batches, which need a kind of queue that this
+// store does not have.
+func checkNumbers(m *Message) error {
+	if _, ok := m.Properties.Get(PropertyInnerNum); ok || m.SysFlag&FlagInnerBatch != 0 {
+		return fmt.Errorf("%w: inner batch", ErrIllegal)
+	}
+	if m.Topic == ScheduleTopic {
+		if v, ok := m.Properties.Get(PropertyDelay); ok {
+			if _, err := strconv.ParseInt(string(v), 10, 32); err != nil {
+				return fmt.Errorf("%w: delay level %q is not a number", ErrIllegal, v)
+			}
+		}
+	}
+	return nil
+}
