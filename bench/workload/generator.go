@@ -1,0 +1,139 @@
+package workload
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"commitlab/engine/message"
+)
+
+// Layout of a body; see the package comment for the picture.
+const (
+	seedOffset     = 0
+	workerOffset   = seedOffset + 8
+	lengthOffset   = workerOffset + 4
+	sequenceOffset = lengthOffset + 4
+	headBytes      = sequenceOffset + 8
+	tailBytes      = 8
+	stampedBytes   = headBytes + tailBytes // bodies from this size on have a tail
+)
+
+// Generator makes the messages of one worker. Not safe for concurrent use.
+type Generator struct {
+	workload   *Workload
+	worker     int
+	sequence   uint64 // of the next message
+	message    message.Message
+	body       []byte // filler everywhere but in the head and the last tail
+	tailAt     int    // where the last tail overwrote filler; -1 if nowhere
+	properties []byte // reused
+}
+
+// Generator returns the generator of a worker. Generators with the same
+// worker number make the same messages.
+func (w *Workload) Generator(worker int) *Generator {
+	return &Generator{
+		workload: w,
+		worker:   worker,
+		body:     bytes.Clone(w.filler),
+		tailAt:   -1,
+		message: message.Message{
+			BornTimestamp: bornTimestampMs,
+			BornHost:      bornHost,
+			StoreHost:     storeHost,
+		},
+	}
+}
+
+// Sequence is the number of the message that Next will make.
+func (g *Generator) Sequence() uint64 { return g.sequence }
+
+// Next makes the next message. The message and all its bytes belong to the
+// generator and hold until the next call of Next or At.
+func (g *Generator) Next() *message.Message {
+	m := g.At(g.sequence)
+	g.sequence++
+	return m
+}
+
+// At makes message number sequence without moving on. Same lifetime as Next.
+func (g *Generator) At(sequence uint64) *message.Message {
+	w, m := g.workload, &g.message
+	d := w.draw(g.worker, sequence)
+	m.Topic = w.topics[d.topic]
+	m.QueueID = d.queue
+	m.Body = g.fill(d, sequence)
+	if w.hasProperties() {
+		g.properties = w.appendProperties(g.properties[:0], d)
+		m.Properties = g.properties
+	}
+	return m
+}
+
+func (g *Generator) fill(d draw, sequence uint64) []byte {
+	if g.tailAt >= 0 {
+		copy(g.body[g.tailAt:g.tailAt+tailBytes], g.workload.filler[g.tailAt:])
+		g.tailAt = -1
+	}
+	body := g.body[:d.size]
+	if d.size < headBytes {
+		var head [headBytes]byte
+		g.putHead(head[:], d.size, sequence)
+		copy(body, head[:])
+		return body
+	}
+	g.putHead(body, d.size, sequence)
+	if d.size >= stampedBytes {
+		g.tailAt = d.size - tailBytes
+		binary.BigEndian.PutUint64(body[g.tailAt:], d.hash)
+	}
+	return body
+}
+
+func (g *Generator) putHead(b []byte, size int, sequence uint64) {
+	binary.BigEndian.PutUint64(b[seedOffset:], g.workload.spec.Seed)
+	binary.BigEndian.PutUint32(b[workerOffset:], uint32(g.worker))
+	binary.BigEndian.PutUint32(b[lengthOffset:], uint32(size))
+	binary.BigEndian.PutUint64(b[sequenceOffset:], sequence)
+}
+
+func (w *Workload) hasProperties() bool {
+	return w.spec.UniqueKeys || w.spec.Keys > 0 || len(w.tags) > 0
+}
+
+// Check compares what was read back with message number sequence; the error
+// names the field and, for a body, the first byte that differs. It moves the
+// generator's message, as At does.
+func (g *Generator) Check(sequence uint64, topic []byte, queueID int32, body []byte) error {
+	want := g.At(sequence)
+	where := func() string { return fmt.Sprintf("message %d of worker %d", sequence, g.worker) }
+	switch {
+	case string(topic) != want.Topic:
+		return fmt.Errorf("%s: topic is %q, want %q", where(), topic, want.Topic)
+	case queueID != want.QueueID:
+		return fmt.Errorf("%s: queue is %d, want %d", where(), queueID, want.QueueID)
+	case len(body) != len(want.Body):
+		return fmt.Errorf("%s: body has %d bytes, want %d", where(), len(body), len(want.Body))
+	}
+	if bytes.Equal(body, want.Body) {
+		return nil
+	}
+	at := 0
+	for body[at] == want.Body[at] {
+		at++
+	}
+	return fmt.Errorf("%s: byte %d of %d of the body is %#02x, want %#02x", where(), at, len(body), body[at], want.Body[at])
+}
+
+// Identify reads worker and sequence back from a body of this workload. It
+// reports false for a body that is too short to tell, has another seed or
+// another length than it was made with. Check then compares the rest.
+func (w *Workload) Identify(body []byte) (worker int, sequence uint64, ok bool) {
+	if len(body) < headBytes ||
+		binary.BigEndian.Uint64(body[seedOffset:]) != w.spec.Seed ||
+		binary.BigEndian.Uint32(body[lengthOffset:]) != uint32(len(body)) {
+		return 0, 0, false
+	}
+	return int(binary.BigEndian.Uint32(body[workerOffset:])), binary.BigEndian.Uint64(body[sequenceOffset:]), true
+}
