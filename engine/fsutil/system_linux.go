@@ -1,0 +1,95 @@
+package fsutil
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// fallocateCall is unix.Fallocate, replaced by tests that need a file system without it.
+var fallocateCall = unix.Fallocate
+
+func fallocate(fd int, size int64) error { return fallocateCall(fd, 0, 0, size) }
+
+func punchHole(fd int, off, n int64) error {
+	return fallocateCall(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n)
+}
+
+func statKey(info os.FileInfo) (fileKey, error) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fileKey{}, errors.New("no device and inode number")
+	}
+	return fileKey{device: stat.Dev, inode: stat.Ino}, nil
+}
+
+// fileSystemNames are the names of the magic numbers of statfs(2).
+var fileSystemNames = map[uint32]string{
+	unix.EXT4_SUPER_MAGIC:      "ext4",
+	unix.XFS_SUPER_MAGIC:       "xfs",
+	unix.BTRFS_SUPER_MAGIC:     "btrfs",
+	unix.F2FS_SUPER_MAGIC:      "f2fs",
+	0x2fc12fc1:                 "zfs",
+	0xca451a4e:                 "bcachefs",
+	unix.TMPFS_MAGIC:           "tmpfs",
+	unix.RAMFS_MAGIC:           "ramfs",
+	unix.OVERLAYFS_SUPER_MAGIC: "overlay",
+	unix.NFS_SUPER_MAGIC:       "nfs",
+	unix.CIFS_SUPER_MAGIC:      "cifs",
+	unix.SMB2_SUPER_MAGIC:      "smb2",
+	unix.FUSE_SUPER_MAGIC:      "fuse",
+	unix.V9FS_MAGIC:            "9p",
+	unix.CEPH_SUPER_MAGIC:      "ceph",
+	unix.MSDOS_SUPER_MAGIC:     "vfat",
+	unix.EXFAT_SUPER_MAGIC:     "exfat",
+	unix.PROC_SUPER_MAGIC:      "proc",
+	unix.SYSFS_MAGIC:           "sysfs",
+}
+
+func statfs(path string) (statfsResult, error) {
+	var s unix.Statfs_t
+	for {
+		err := unix.Statfs(path, &s)
+		if err == nil {
+			break
+		}
+		if err != unix.EINTR {
+			return statfsResult{}, err
+		}
+	}
+	// Block counts are in fragments; a few file systems report the size of one only
+	// as the block size.
+	unit := uint64(s.Frsize)
+	if unit == 0 {
+		unit = uint64(s.Bsize)
+	}
+	name, ok := fileSystemNames[uint32(s.Type)]
+	if !ok {
+		name = fmt.Sprintf("%#x", uint32(s.Type))
+	}
+	return statfsResult{
+		usage: DiskUsage{Total: s.Blocks * unit, Free: s.Bfree * unit, Available: s.Bavail * unit},
+		name:  name,
+	}, nil
+}
+
+// MapCountLimit is the number of mappings that the system allows a process
+// (vm.max_map_count). Every mapped file takes one, and one more where a part of it is
+// locked or advised differently.
+func MapCountLimit() (int, error) {
+	const path = "/proc/sys/vm/max_map_count"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, fmt.Errorf("fsutil: map count limit: %w", err)
+	}
+	limit, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0, fmt.Errorf("fsutil: map count limit in %s: %w", path, err)
+	}
+	return limit, nil
+}
