@@ -21,7 +21,8 @@ type Facts struct {
 	SwapBytes      uint64  `json:"swap_bytes,omitempty"`
 	PageBytes      int     `json:"page_bytes"`
 	Virtualisation string  `json:"virtualisation,omitempty"` // hypervisor or container, "" if none was seen
-	StealFraction  float64 `json:"steal_fraction,omitempty"` // of CPU time since boot
+	StealFraction  float64 `json:"steal_fraction,omitempty"` // of the CPU time since boot that was wanted
+	Load1          float64 `json:"load_1min,omitempty"`
 
 	// Kernel settings that decide how mapped files behave.
 	THP                  string `json:"thp,omitempty"` // transparent_hugepage/enabled
@@ -65,10 +66,11 @@ type Volume struct {
 	FileSystem     string `json:"file_system,omitempty"` // ext4, xfs, tmpfs, …
 	MountPoint     string `json:"mount_point,omitempty"`
 	MountOptions   string `json:"mount_options,omitempty"` // sorted, comma-separated; per mount and per file system
+	ReadOnly       bool   `json:"read_only,omitempty"`     // to this process
 	Source         string `json:"source,omitempty"`
 	Device         string `json:"device,omitempty"` // kernel name: vda, nvme0n1
 	DeviceModel    string `json:"device_model,omitempty"`
-	Rotational     string `json:"rotational,omitempty"` // "0" or "1"
+	Rotational     string `json:"rotational,omitempty"` // "yes" or "no", as the device says
 	Scheduler      string `json:"scheduler,omitempty"`  // the one in use
 	WriteCache     string `json:"write_cache,omitempty"`
 	Journal        string `json:"journal,omitempty"` // "yes", "no" or "" (not known)
