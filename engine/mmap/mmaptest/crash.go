@@ -2,11 +2,14 @@ package mmaptest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // SectorBytes is the unit that a power cut leaves whole: a sector is on the disk with
@@ -14,77 +17,133 @@ import (
 const SectorBytes = 512
 
 // CrashClone writes to dstDir, which it creates, what a power cut now would leave of
-// srcDir: every file that was ever mapped as its durable image, and all others as they
-// are. If rng is not nil, each sector that was changed after it was last made durable
-// is in its newest state with probability one half; then no goroutine may be storing
-// to mapped bytes meanwhile. With nil it is not, and the writers may go on.
+// srcDir: every file that the Heap knows as its durable image, and all others as they
+// are. A file whose length is not durable is empty.
 //
-// With LoseNames a mapped file is missing if its name is not durable: always with nil,
-// else with probability one half.
+// If rng is not nil, the power cut is less tidy: each sector that was changed after it
+// was last made durable is in its newest state with probability one half, and so is,
+// for itself, the length of each file, and with LoseNames its name. Then no goroutine
+// may be storing to mapped bytes meanwhile; with nil the writers may go on.
 //
-// The clone consists of new files, so the same Heap may map them.
+// The clone consists of new files, so the same Heap may map them. The same seed gives
+// the same clone.
 func (h *Heap) CrashClone(srcDir, dstDir string, rng *rand.Rand) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	err := filepath.WalkDir(srcDir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		relative, err := filepath.Rel(srcDir, path)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(dstDir, relative)
-		info, err := entry.Info()
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir():
-			return os.MkdirAll(target, 0o755)
-		case !info.Mode().IsRegular():
-			return fmt.Errorf("%s is neither file nor directory", path)
-		}
-		known := h.find(info)
-		if known != nil && h.loses(path, known, rng) {
-			return nil
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if known != nil {
-			content = known.afterCrash(content, rng)
-		}
-		return os.WriteFile(target, content, 0o644)
-	})
+	c := crash{heap: h, dst: dstDir, rng: rng, oldName: make(map[*file]bool)}
+	for _, known := range h.files {
+		c.oldName[known] = h.LoseNames && c.loses()
+	}
+	src, err := filepath.Abs(srcDir)
+	if err == nil {
+		c.src = src
+		err = filepath.WalkDir(src, c.clone)
+	}
+	if err == nil {
+		err = c.bringBack()
+	}
 	if err != nil {
 		return fmt.Errorf("mmaptest: crash clone of %s: %w", srcDir, err)
 	}
 	return nil
 }
 
-// loses decides whether a power cut takes the file's name away; mu is held.
-func (h *Heap) loses(path string, known *file, rng *rand.Rand) bool {
-	if !h.LoseNames || h.names[filepath.Dir(path)][filepath.Base(path)] == known {
-		return false
-	}
-	return rng == nil || rng.IntN(2) == 0
+// crash is one power cut; the Heap's mutex is held throughout.
+type crash struct {
+	heap     *Heap
+	src, dst string
+	rng      *rand.Rand     // nil: nothing that is not durable survives
+	oldName  map[*file]bool // changes of the file's names are lost
 }
 
-// afterCrash is the content of the file after a power cut. cached is its content in
-// the page cache, which the live bytes, if there are any, supersede; mu is held.
-func (f *file) afterCrash(cached []byte, rng *rand.Rand) []byte {
-	after := make([]byte, len(cached))
-	copy(after, f.durable)
-	if rng == nil {
-		return after
+// loses decides whether something that is not durable is lost.
+func (c *crash) loses() bool { return c.rng == nil || c.rng.IntN(2) == 0 }
+
+// clone copies what stands at path now, unless its name is lost.
+func (c *crash) clone(path string, entry fs.DirEntry, err error) error {
+	if err != nil {
+		return err
 	}
-	copy(cached, f.live)
-	for start := 0; start < len(after); start += SectorBytes {
-		end := min(start+SectorBytes, len(after))
-		if !bytes.Equal(after[start:end], cached[start:end]) && rng.IntN(2) == 0 {
-			copy(after[start:end], cached[start:end])
+	target, err := c.target(path)
+	if err != nil {
+		return err
+	}
+	info, err := entry.Info()
+	switch {
+	case err != nil:
+		return err
+	case entry.IsDir():
+		return os.MkdirAll(target, 0o755)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is neither file nor directory", path)
+	}
+	if known := c.heap.find(info); known != nil {
+		if c.oldName[known] && c.heap.names[filepath.Dir(path)][entry.Name()] != known {
+			return nil
+		}
+		return c.write(target, known)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(target, content, 0o644)
+}
+
+// bringBack writes the files whose removal or renaming is lost.
+func (c *crash) bringBack() error {
+	for _, dir := range slices.Sorted(maps.Keys(c.heap.names)) {
+		names := c.heap.names[dir]
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			target, err := c.target(filepath.Join(dir, name))
+			if err != nil || !c.oldName[names[name]] {
+				continue // not below src, or not lost
+			}
+			if _, err := os.Stat(target); !errors.Is(err, fs.ErrNotExist) {
+				continue // stands there still, or another file has the name
+			}
+			if err := c.write(target, names[name]); err != nil {
+				return err
+			}
 		}
 	}
-	return after
+	return nil
+}
+
+// target is the place in the clone of a path, which must be below the source.
+func (c *crash) target(path string) (string, error) {
+	relative, err := filepath.Rel(c.src, path)
+	if err == nil && !filepath.IsLocal(relative) {
+		err = fmt.Errorf("%s is not in %s", path, c.src)
+	}
+	return filepath.Join(c.dst, relative), err
+}
+
+// write writes a known file as the power cut leaves it.
+func (c *crash) write(target string, known *file) error {
+	after, err := c.content(known)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(target, after, 0o644)
+}
+
+func (c *crash) content(known *file) ([]byte, error) {
+	newest, err := known.content()
+	if err != nil || !known.sized && c.loses() {
+		return nil, err
+	}
+	after := make([]byte, len(newest))
+	copy(after, known.durable)
+	if c.rng == nil {
+		return after, nil
+	}
+	copy(newest, known.live)
+	for start := 0; start < len(after); start += SectorBytes {
+		end := min(start+SectorBytes, len(after))
+		if !bytes.Equal(after[start:end], newest[start:end]) && !c.loses() {
+			copy(after[start:end], newest[start:end])
+		}
+	}
+	return after, nil
 }

@@ -8,12 +8,16 @@
 //	page cache       the file itself: gets the live bytes at Sync, SyncData and
 //	                 WriteAt, and all of them when the last Region is unmapped, as
 //	                 they would be in the system's cache by then.
-//	durable image    what Sync and SyncData covered, byte for byte. It starts as the
-//	                 content of the file when it is mapped for the first time.
+//	durable image    what Sync and SyncData covered, byte for byte. For a file that
+//	                 the Heap first meets in Map it starts as the file's content.
 //
 // [Heap.CrashClone] writes a directory as a power cut would leave it: each file that
-// was ever mapped as its durable image, plus, if asked, any of the 512-byte sectors
-// that happened to reach the disk.
+// the Heap knows as its durable image, plus, if asked, any of the 512-byte sectors,
+// lengths and names that happened to reach the disk.
+//
+// A Heap also stands in for the calls on files and directories that go with mapping
+// (disk.go), so that the trace has the whole story of a file in order, any call can be
+// made to fail, and a name counts as durable only after SyncDir.
 //
 // # Where it is stricter or looser than the system
 //
@@ -26,7 +30,7 @@
 //     later shows zeros.
 //   - A file that is written or truncated behind the Region's back shows this only
 //     once it is mapped anew.
-//   - A power cut does not bring removed or renamed files back under the old name.
+//   - Nothing ever faults.
 //
 // A Heap and its Regions may be used from several goroutines. They share a mutex,
 // which never covers the live bytes that the caller stores by itself.

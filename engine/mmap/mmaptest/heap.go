@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -14,13 +14,13 @@ import (
 
 // Heap is a mmap.Mapper on the Go heap; see the package comment. Make one with NewHeap.
 type Heap struct {
-	// LoseNames makes CrashClone drop mapped files whose name no SyncDir covered since
-	// they got it. To be set before the first CrashClone.
+	// LoseNames lets CrashClone undo changes of names that no SyncDir covered: a new
+	// file is missing, a removed or renamed one is back. Set it before the first use.
 	LoseNames bool
 
 	mu       sync.Mutex
-	files    []*file                     // every file mapped so far that still has a name; guarded by mu
-	names    map[string]map[string]*file // directory → its durable names of mapped files; guarded by mu
+	files    []*file                     // the files known so far, in that order; guarded by mu
+	names    map[string]map[string]*file // absolute directory → durable name → known file; guarded by mu
 	trace    []Event                     // guarded by mu
 	failures map[Op]*failure             // guarded by mu
 }
@@ -30,13 +30,15 @@ func NewHeap() *Heap {
 	return &Heap{names: make(map[string]map[string]*file), failures: make(map[Op]*failure)}
 }
 
-// file is one file, whatever names it has had.
+// file is one file, whatever names it has had. Its fields are guarded by Heap.mu,
+// but for the bytes of live, which are the callers'.
 type file struct {
 	disk     *os.File    // a descriptor of our own: outlives the caller's and keeps the inode from reuse
 	info     os.FileInfo // for os.SameFile
-	live     []byte      // nil while no Region is mapped; guarded by Heap.mu, its bytes are the callers'
-	mappings int         // Regions not yet unmapped or replaced; guarded by Heap.mu
-	durable  []byte      // guarded by Heap.mu
+	live     []byte      // nil while no Region is mapped
+	mappings int         // Regions not yet unmapped or replaced
+	durable  []byte      // as long as the file at its last load; what lies beyond is zeros
+	sized    bool        // the length of the file is durable
 }
 
 // Map maps f, open for writing if p is ReadWrite. It fails as the real one does if f
@@ -54,14 +56,20 @@ func (h *Heap) Map(f *os.File, length int64, p mmap.Prot) (mmap.Region, error) {
 	if length <= 0 || info.Size() < length {
 		return nil, fmt.Errorf("mmaptest: map %d bytes of %s: %w: the file has %d", length, f.Name(), mmap.ErrRange, info.Size())
 	}
-	known, err := h.track(f, info)
-	if err != nil {
-		return nil, fmt.Errorf("mmaptest: map %s: %w", f.Name(), err)
-	}
-	if known.mappings == 0 {
-		if err := known.load(info.Size()); err != nil {
+	known := h.find(info)
+	if known == nil {
+		if known, err = h.track(f, info); err != nil {
 			return nil, fmt.Errorf("mmaptest: map %s: %w", f.Name(), err)
 		}
+		if err := known.settle(); err != nil {
+			return nil, fmt.Errorf("mmaptest: map %s: %w", f.Name(), err)
+		}
+	}
+	if known.mappings == 0 {
+		if known.live, err = known.content(); err != nil {
+			return nil, fmt.Errorf("mmaptest: map %s: %w", f.Name(), err)
+		}
+		known.durable = append(known.durable, make([]byte, max(0, len(known.live)-len(known.durable)))...)
 	}
 	if int64(len(known.live)) < length {
 		return nil, fmt.Errorf("mmaptest: map %d bytes of %s: %w: it is mapped with %d already", length, f.Name(), errors.ErrUnsupported, len(known.live))
@@ -70,37 +78,8 @@ func (h *Heap) Map(f *os.File, length int64, p mmap.Prot) (mmap.Region, error) {
 	return &region{heap: h, file: known, path: f.Name(), mem: known.live[:length:length], writable: p == mmap.ReadWrite}, nil
 }
 
-// SyncDir makes the names in dir durable, as fsutil.SyncDir does. CrashClone asks for
-// it only with LoseNames.
-func (h *Heap) SyncDir(dir string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err := h.happened(Event{Op: OpSyncDir, Path: dir}); err != nil {
-		return fmt.Errorf("mmaptest: sync directory %s: %w", dir, err)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("mmaptest: sync directory: %w", err)
-	}
-	durable := make(map[string]*file)
-	for _, entry := range entries {
-		info, err := entry.Info()
-		if err != nil {
-			return fmt.Errorf("mmaptest: sync directory %s: %w", dir, err)
-		}
-		if known := h.find(info); known != nil {
-			durable[entry.Name()] = known
-		}
-	}
-	h.names[filepath.Clean(dir)] = durable
-	return nil
-}
-
-// track returns the file behind f, which it gets to know if need be; mu is held.
+// track gets to know the file behind f, of which nothing is durable; mu is held.
 func (h *Heap) track(f *os.File, info os.FileInfo) (*file, error) {
-	if known := h.find(info); known != nil {
-		return known, nil
-	}
 	h.forget()
 	fd, err := duplicate(f)
 	if err != nil {
@@ -121,21 +100,26 @@ func (h *Heap) find(info os.FileInfo) *file {
 	return nil
 }
 
-// forget drops files that have neither a name nor a mapping; mu is held.
+// forget drops files that have neither a name, nor had one that a power cut would
+// bring back, nor a mapping; mu is held.
 func (h *Heap) forget() {
-	kept := h.files[:0]
-	for _, known := range h.files {
-		info, err := known.disk.Stat()
-		if err == nil && known.mappings == 0 && info.Sys().(*syscall.Stat_t).Nlink == 0 {
-			known.disk.Close()
-			continue
+	returning := make(map[*file]bool)
+	for _, names := range h.names {
+		for _, known := range names {
+			returning[known] = true
 		}
-		kept = append(kept, known)
 	}
-	clear(h.files[len(kept):])
-	h.files = kept
+	h.files = slices.DeleteFunc(h.files, func(known *file) bool {
+		info, err := known.disk.Stat()
+		if err != nil || known.mappings > 0 || returning[known] || info.Sys().(*syscall.Stat_t).Nlink > 0 {
+			return false
+		}
+		known.disk.Close()
+		return true
+	})
 }
 
+// duplicate is a descriptor for the file of f that lives on when f is closed.
 func duplicate(f *os.File) (fd int, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -152,18 +136,22 @@ func duplicate(f *os.File) (fd int, err error) {
 	return fd, errors.Join(err, dupErr)
 }
 
-// load reads the file for its first Region. What it holds the first time is durable.
-func (f *file) load(size int64) error {
-	f.live = make([]byte, size)
-	if _, err := f.disk.ReadAt(f.live, 0); err != nil && err != io.EOF {
-		f.live = nil
-		return err
+// content reads what the page cache has of the file.
+func (f *file) content() ([]byte, error) {
+	info, err := f.disk.Stat()
+	if err != nil {
+		return nil, err
 	}
-	switch length := int64(len(f.durable)); {
-	case f.durable == nil:
-		f.durable = append(make([]byte, 0, size), f.live...)
-	case length < size:
-		f.durable = append(f.durable, make([]byte, size-length)...)
+	content := make([]byte, info.Size())
+	if _, err := f.disk.ReadAt(content, 0); err != nil && err != io.EOF {
+		return nil, err
 	}
-	return nil
+	return content, nil
+}
+
+// settle makes all that the page cache has of the file durable.
+func (f *file) settle() (err error) {
+	f.durable, err = f.content()
+	f.sized = f.sized || err == nil
+	return err
 }

@@ -41,6 +41,7 @@ func (r *region) sync(op Op, off, n int64) error {
 			}
 		}
 		copy(r.file.durable[off:off+n], live)
+		r.file.sized = true
 		return nil
 	})
 }

@@ -8,7 +8,14 @@ import (
 // Op names a kind of call in the trace.
 type Op string
 
+// The calls of a Heap and, from sync to unmap, of a Region.
 const (
+	OpAllocate  Op = "allocate"
+	OpZeroFill  Op = "zerofill"
+	OpSyncFile  Op = "syncfile"
+	OpSyncDir   Op = "syncdir"
+	OpPunchHole Op = "punchhole"
+	OpRemove    Op = "remove"
 	OpMap       Op = "map"
 	OpSync      Op = "sync"
 	OpSyncData  Op = "syncdata"
@@ -21,20 +28,20 @@ const (
 	OpCacheStat Op = "cachestat"
 	OpReplace   Op = "replace"
 	OpUnmap     Op = "unmap"
-	OpSyncDir   Op = "syncdir"
 )
 
 // Event is one call, in the order in which the Heap saw it. Calls with bad arguments
 // are not in the trace, calls that were made to fail are.
 type Event struct {
 	Op   Op
-	Path string // of the file or, for syncdir, the directory, as the caller named it
+	Path string // of the file or directory, as the caller named it
 	Off  int64  // range in bytes, where the call has one
 	N    int64
 }
 
 func (e Event) String() string {
-	if e.Op == OpSyncDir {
+	switch e.Op {
+	case OpSyncFile, OpSyncDir, OpRemove:
 		return fmt.Sprintf("%s %s", e.Op, e.Path)
 	}
 	return fmt.Sprintf("%s %s [%d,%d)", e.Op, e.Path, e.Off, e.Off+e.N)
@@ -48,7 +55,7 @@ func (h *Heap) Trace() []Event {
 }
 
 // Record puts an event into the trace that the Heap cannot see by itself, such as the
-// creation or allocation of a file.
+// creation of a file or the moment when a Put returned.
 func (h *Heap) Record(e Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
