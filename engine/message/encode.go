@@ -133,7 +133,7 @@ func (p *Plan) Encode(dst []byte, m *Message, queueOffset, physicalOffset, store
 	be.PutUint16(dst[n:], uint16(p.propertiesBytes))
 	n += propertiesLenBytes
 	if p.dropCRC {
-		n += copy(dst[n:], m.Properties.Delete(PropertyRecordCRC))
+		n += m.Properties.copyWithout(dst[n:], PropertyRecordCRC)
 	} else {
 		n += copy(dst[n:], m.Properties)
 	}

@@ -116,15 +116,20 @@ func (p Properties) Delete(name string) Properties {
 	if !p.has(name) {
 		return p
 	}
-	kept := make(Properties, 0, len(p))
+	kept := make(Properties, len(p))
+	return kept[:p.copyWithout(kept, name)]
+}
+
+// copyWithout copies p to dst, leaving out every property of that name.
+func (p Properties) copyWithout(dst []byte, name string) (n int) {
 	for rest := []byte(p); len(rest) > 0; {
 		piece, next := cutPiece(rest)
 		if !named(piece, name) {
-			kept = append(kept, rest[:len(rest)-len(next)]...)
+			n += copy(dst[n:], rest[:len(rest)-len(next)])
 		}
 		rest = next
 	}
-	return kept
+	return n
 }
 
 // has says whether Delete would remove something: it also sees properties with

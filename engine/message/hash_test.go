@@ -1,0 +1,79 @@
+package message
+
+import (
+	"math"
+	"testing"
+	"unicode/utf16"
+
+	"pgregory.net/rapid"
+)
+
+func TestStringHashIsThatOfJava(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		want int32
+	}{
+		{"", 0},
+		{"TAG1", 2567159},
+		{"TagA", 2598919},
+		{"T#k1", 2539445},
+		{"TopicTest#K1", 2745032},
+		{"FooBar#hello", -72057252},
+		{"polygenelubricants", math.MinInt32},
+		{"\u4e2d", 20013},
+		{"\U0001f600", 1772899},
+		{"AaTopic#Aa", -10606476},
+		{"AaTopic#BB", -10606476},
+		{"BBTopic#BB", -10606476},
+	} {
+		if got := StringHash(c.s); got != c.want {
+			t.Errorf("StringHash(%q) = %d, want %d", c.s, got, c.want)
+		}
+		if got := StringHash([]byte(c.s)); got != c.want {
+			t.Errorf("StringHash([]byte(%q)) = %d, want %d", c.s, got, c.want)
+		}
+	}
+}
+
+// B-04: abs of the smallest int is negative, and became a negative slot.
+func TestB04_KeyHashIsNeverNegative(t *testing.T) {
+	for _, c := range []struct {
+		topic, key string
+		want       int32
+	}{
+		{"TopicA", "hiuckti", 0},
+		{"FooBar", "hello", 72057252},
+		{"TopicTest", "K1", 2745032},
+		{"AaTopic", "Aa", 10606476},
+		{"BBTopic", "BB", 10606476},
+	} {
+		if got := KeyHash(c.topic, c.key); got != c.want {
+			t.Errorf("KeyHash(%q, %q) = %d, want %d", c.topic, c.key, got, c.want)
+		}
+	}
+	if got := StringHash("TopicA#hiuckti"); got != math.MinInt32 {
+		t.Errorf("TopicA#hiuckti hashes to %d: not the case meant", got)
+	}
+}
+
+// B-04: keys outside ASCII must hash over UTF-16 units to be found in Java's files.
+func TestB04_HashRunsOverUTF16Units(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		topic := rapid.String().Draw(t, "topic")
+		key := rapid.String().Draw(t, "key")
+		var want int32
+		for _, unit := range utf16.Encode([]rune(topic + "#" + key)) {
+			want = 31*want + int32(unit)
+		}
+		if got := StringHash(topic + "#" + key); got != want {
+			t.Fatalf("StringHash = %d, want %d", got, want)
+		}
+		abs := max(want, -want)
+		if want == math.MinInt32 {
+			abs = 0
+		}
+		if got := KeyHash([]byte(topic), key); got != abs {
+			t.Fatalf("KeyHash = %d, want %d", got, abs)
+		}
+	})
+}
