@@ -1,0 +1,182 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"commitlab/engine/message"
+	"commitlab/engine/mmap"
+	"commitlab/engine/segment"
+)
+
+// A Position is what an append was given.
+type Position struct {
+	Offset           int64 // of the record's first byte in the log
+	QueueOffset      int64 // in units of its consume queue
+	StoreTimestampMs int64
+	Size             int32 // of the record, in bytes
+}
+
+// End is the offset behind the record.
+func (p Position) End() int64 { return p.Offset + int64(p.Size) }
+
+// appendCounts are plain integers: the append lock guards them.
+type appendCounts struct {
+	appends, bytes          int64
+	rolls                   int64
+	rollWaits               int64 // rolls that waited 10 µs or more
+	rollWaitNs, rollWaitMax int64
+}
+
+// Append stores one planned message at the end of the log. When it returns
+// without error the record can be read (with transient buffers: after the next
+// commit) and survives the process; WaitDurable tells when it survives the
+// machine. On error nothing was stored. It allocates nothing.
+func (l *Log) Append(m *message.Message, plan *message.Plan) (Position, error) {
+	if l.busy.Load() {
+		return Position{}, ErrBusy
+	}
+	l.lock.lock()
+	pos, err := l.append(m, plan)
+	l.lock.unlock()
+	return pos, err
+}
+
+// append runs under the append lock.
+func (l *Log) append(m *message.Message, plan *message.Plan) (pos Position, err error) {
+	defer mmap.Recover(&err, mmap.GuardFaults())
+	size := int64(plan.Size)
+	tail, err := l.room(size)
+	if err != nil {
+		return Position{}, err
+	}
+	dst, err := tail.Reserve(size)
+	if err != nil {
+		return Position{}, err
+	}
+	pos = Position{Offset: tail.Base() + tail.Wrote(), StoreTimestampMs: l.clock.nowMs(), Size: int32(size)}
+	next := l.offsets.next(m.Topic, m.QueueID)
+	queued := message.TransactionOf(m.SysFlag).Queued()
+	if queued {
+		pos.QueueOffset = *next
+	}
+	plan.Encode(dst, m, pos.QueueOffset, pos.Offset, pos.StoreTimestampMs)
+	tail.Publish(size)
+	if queued {
+		*next++
+	}
+	l.appended(pos.End(), 1, size)
+	return pos, nil
+}
+
+// AppendBatch stores the messages one behind the other, all or none, and never
+// across two files. They share a topic and queue and carry no transaction
+// flag; plans and out are as long as batch.
+func (l *Log) AppendBatch(batch []message.Message, plans []message.Plan, out []Position) error {
+	if l.busy.Load() {
+		return ErrBusy
+	}
+	l.lock.lock()
+	defer l.lock.unlock()
+	return l.appendBatch(batch, plans, out)
+}
+
+func (l *Log) appendBatch(batch []message.Message, plans []message.Plan, out []Position) (err error) {
+	defer mmap.Recover(&err, mmap.GuardFaults())
+	var total int64
+	for i := range plans {
+		total += int64(plans[i].Size)
+	}
+	tail, err := l.room(total)
+	if err != nil {
+		return err
+	}
+	dst, err := tail.Reserve(total)
+	if err != nil {
+		return err
+	}
+	offset, now := tail.Base()+tail.Wrote(), l.clock.nowMs()
+	next := l.offsets.next(batch[0].Topic, batch[0].QueueID)
+	for i := range batch {
+		size := plans[i].Size
+		out[i] = Position{Offset: offset, QueueOffset: *next + int64(i), StoreTimestampMs: now, Size: int32(size)}
+		plans[i].Encode(dst[:size], &batch[i], out[i].QueueOffset, offset, now)
+		dst, offset = dst[size:], offset+int64(size)
+	}
+	tail.Publish(total)
+	*next += int64(len(batch))
+	l.appended(offset, int64(len(batch)), total)
+	return nil
+}
+
+// appended counts, and wakes the window when the writer has used a step of it.
+func (l *Log) appended(end, records, size int64) {
+	l.counts.appends += records
+	l.counts.bytes += size
+	if end >= l.windowAt && l.window != nil {
+		l.windowAt = end + segment.WindowStepBytes
+		l.loops.window.Wake()
+	}
+}
+
+// room returns a tail with place for size bytes and the blank record behind
+// them.
+func (l *Log) room(size int64) (*segment.File, error) {
+	if r := l.refused.Load(); r != nil {
+		return nil, *r
+	}
+	tail := l.queue.Last()
+	if tail != nil && tail.Wrote()+size+message.BlankBytes <= tail.Size() {
+		return tail, nil
+	}
+	if size+message.BlankBytes > l.opt.Files.FileBytes {
+		return nil, fmt.Errorf("%w: record of %d bytes, files of %d with %d reserved",
+			ErrRecordTooLarge, size, l.opt.Files.FileBytes, message.BlankBytes)
+	}
+	return l.roll(tail)
+}
+
+// rollWaitFloorNs separates a roll that found its file ready from one that
+// waited.
+const rollWaitFloorNs = 10_000
+
+// roll closes the tail with a blank record and makes the next file the tail.
+// The next file comes first: without it the tail stays as it is, and smaller
+// records may still fit.
+func (l *Log) roll(tail *segment.File) (*segment.File, error) {
+	var base int64
+	if tail != nil {
+		base = tail.End()
+	}
+	next, waited, err := l.prealloc.Take(base)
+	if err != nil {
+		if errors.Is(err, segment.ErrPreallocStopped) {
+			return nil, ErrClosing
+		}
+		return nil, fmt.Errorf("next commit log file: %w", err)
+	}
+	if tail != nil && !tail.Full() {
+		blank, err := tail.Reserve(message.BlankBytes)
+		if err != nil {
+			_, gone := next.Destroy(time.Now(), 0)
+			return nil, errors.Join(err, gone)
+		}
+		message.PutBlank(blank, int(tail.Size()-tail.Wrote()))
+		tail.Publish(message.BlankBytes)
+		tail.Seal()
+	}
+	l.queue.Add(next)
+	if tail != nil {
+		l.prealloc.Rolled(tail)
+	}
+	l.prealloc.Request(next.End())
+	l.counts.rolls++
+	ns := waited.Nanoseconds()
+	if ns >= rollWaitFloorNs {
+		l.counts.rollWaits++
+	}
+	l.counts.rollWaitNs += ns
+	l.counts.rollWaitMax = max(l.counts.rollWaitMax, ns)
+	return next, nil
+}

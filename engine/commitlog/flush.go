@@ -1,0 +1,165 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"commitlab/engine/stats"
+)
+
+// syncCounts are what commits and syncs did.
+type syncCounts struct {
+	commitBytes atomic.Int64
+	syncs       atomic.Int64
+	syncBytes   atomic.Int64
+	syncNs      atomic.Int64
+	syncMax     stats.Max
+	groups      atomic.Int64
+	grouped     atomic.Int64 // appends that a group sync answered
+}
+
+// Flush makes everything appended before the call durable. After a failed sync
+// it fails for good.
+func (l *Log) Flush() error {
+	l.syncMu.Lock()
+	defer l.syncMu.Unlock()
+	if l.Failed() {
+		return ErrSyncFailed
+	}
+	now := l.clock.nowMs() // before: what is appended later has a later time
+	if _, err := l.commit(); err != nil {
+		return err
+	}
+	for {
+		at := l.flushed.Load()
+		f := l.queue.Find(at)
+		if f == nil {
+			l.durableMs.Store(now)
+			return nil
+		}
+		start := time.Now()
+		n, err := f.Sync(l.opt.SyncPath)
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ErrSyncFailed, err)
+			l.refuse(err)
+			return err
+		}
+		if n > 0 {
+			ns := time.Since(start).Nanoseconds()
+			l.syncs.syncs.Add(1)
+			l.syncs.syncBytes.Add(n)
+			l.syncs.syncNs.Add(ns)
+			l.syncs.syncMax.Raise(ns)
+		}
+		l.flushed.Store(f.Base() + f.Flushed())
+		if f.Flushed() < f.Size() {
+			l.durableMs.Store(now)
+			return nil
+		}
+	}
+}
+
+// A flusher makes the log durable: every interval, or for the group of appends
+// that wait. It is a service.
+type flusher struct {
+	log      *Log
+	thorough time.Time // of the last flush that took whatever there was
+}
+
+// Name implements service.Service.
+func (f *flusher) Name() string { return "flush" }
+
+// Step flushes once and returns the number of bytes or waiting appends served.
+func (f *flusher) Step(now time.Time) (int, error) {
+	l := f.log
+	if l.opt.GroupSync {
+		members, err := l.group.sync(l.Flush)
+		if members > 0 {
+			l.syncs.groups.Add(1)
+			l.syncs.grouped.Add(int64(members))
+		}
+		return members, err
+	}
+	if l.Failed() {
+		return 0, nil // reported when it happened
+	}
+	if now.Sub(f.thorough) >= l.opt.FlushThorough {
+		f.thorough = now
+	} else if l.Committed()/pageBytes-l.flushed.Load()/pageBytes < int64(l.opt.FlushLeastPages) {
+		return 0, nil
+	}
+	before := l.flushed.Load()
+	err := l.Flush()
+	return int(l.flushed.Load() - before), err
+}
+
+// WaitDurable returns when the log is durable up to end, an offset that was
+// appended. It fails with ErrFlushTimeout after timeout, with ErrSyncFailed if
+// the sync failed, or with a disk error if the bytes could not be committed.
+// Only with GroupSync does anybody hurry.
+func (l *Log) WaitDurable(end int64, timeout time.Duration) error {
+	if l.flushed.Load() >= end {
+		return nil
+	}
+	r := l.group.join()
+	if l.flushed.Load() >= end { // by the last sync of Close, which nothing follows
+		return nil
+	}
+	l.loops.flush.Wake()
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-r.done:
+		return r.err
+	case <-timer.C:
+		return fmt.Errorf("%w (%v)", ErrFlushTimeout, timeout)
+	}
+}
+
+// A group gathers appends that wait for the next sync. One sync covers all
+// that joined before it began: each had appended before it joined.
+type group struct {
+	mu   sync.Mutex
+	next *round // guarded by mu; nil while nobody waits
+}
+
+// A round is one sync and those who wait for it.
+type round struct {
+	members int           // guarded by group.mu until the round is taken
+	done    chan struct{} // closed when err is final
+	err     error
+}
+
+func (g *group) join() *round {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.next == nil {
+		g.next = &round{done: make(chan struct{})}
+	}
+	g.next.members++
+	return g.next
+}
+
+// sync takes the waiting round, runs flush for it and wakes its members with
+// the outcome. It returns how many they were.
+func (g *group) sync(flush func() error) (members int, err error) {
+	g.mu.Lock()
+	r := g.next
+	g.next = nil
+	g.mu.Unlock()
+	if r == nil {
+		return 0, nil
+	}
+	r.err = flush()
+	close(r.done)
+	return r.members, r.err
+}
+
+// IsDiskFull reports whether err means that there is no space left.
+func IsDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}

@@ -1,0 +1,184 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"commitlab/engine/segment"
+	"commitlab/engine/service"
+)
+
+// Errors of a Log. ErrClosing, ErrSyncFailed and ErrBusy end one append;
+// nothing was stored.
+var (
+	// ErrClosing refuses appends while the log closes.
+	ErrClosing = errors.New("commit log is closing")
+	// ErrSyncFailed refuses appends for good after a failed sync.
+	ErrSyncFailed = errors.New("a sync failed earlier: what was not durable then may be lost, no more is accepted")
+	// ErrBusy refuses an append because another one has held the append lock
+	// for too long.
+	ErrBusy = errors.New("page cache is busy: an append is taking too long")
+	// ErrRecordTooLarge refuses a record that fits no file.
+	ErrRecordTooLarge = errors.New("record is larger than a commit log file holds")
+	// ErrFlushTimeout ends the wait for a sync. The record is stored and may
+	// become durable later.
+	ErrFlushTimeout = errors.New("record is stored, but was not synced in time")
+	// ErrNotFound says that no record begins at an offset.
+	ErrNotFound = errors.New("no record at this offset")
+)
+
+// A Log is an open commit log.
+type Log struct {
+	opt      Options
+	queue    *segment.Queue
+	prealloc *segment.Prealloc
+	window   *segment.Window // nil unless pages are populated ahead
+	pool     *segment.Pool   // nil unless appends go to transient buffers
+	clock    *clock
+	busy     atomic.Bool
+
+	lock appendLock
+	// Guarded by lock.
+	offsets  queueOffsets
+	counts   appendCounts
+	windowAt int64 // appended offset at which the window is woken
+
+	refused atomic.Pointer[error] // why appends are refused; nil while accepted
+
+	syncMu    sync.Mutex   // orders commits and syncs
+	committed atomic.Int64 // written under syncMu
+	flushed   atomic.Int64 // written under syncMu
+	durableMs atomic.Int64 // written under syncMu; see DurableMs
+	syncs     syncCounts
+	group     group
+
+	loops struct{ pulse, prealloc, window, commit, flush *service.Loop }
+}
+
+// Open loads the log in dir and recovers its end, judging by how it was left:
+// see recover. No service runs until Start.
+func Open(dir string, o Options, h History) (*Log, error) {
+	l := &Log{opt: o, clock: newClock(o.ExactClock), offsets: make(queueOffsets)}
+	l.lock.spin = o.SpinLock
+	if o.SyncPath == segment.SyncPwrite {
+		pool, err := segment.NewPool(o.BufferCount, o.BufferBytes, &l.opt.Files, l.wakeCommit)
+		if err != nil {
+			return nil, err
+		}
+		l.pool, l.opt.Files.Transient = pool, pool
+	}
+	queue, err := segment.OpenQueue(dir, &l.opt.Files, o.Logger)
+	if err != nil {
+		return nil, errors.Join(err, l.closePool())
+	}
+	l.queue = queue
+	l.prealloc = segment.NewPrealloc(dir, &l.opt.Files, !o.Preallocate, func() { l.loops.prealloc.Wake() })
+	if o.Files.Populate == segment.PopulateWindow {
+		l.window = segment.NewWindow(queue)
+	}
+	if err := l.recover(h); err != nil {
+		queue.Close()
+		return nil, errors.Join(err, l.closePool())
+	}
+	return l, nil
+}
+
+// Start begins the background services, in the order in which data flows.
+func (l *Log) Start() {
+	warn := func(name string, err error) {
+		l.opt.Logger.Warn("background service failed", "service", name, "err", err)
+	}
+	l.loops.pulse = service.Start(&pulse{log: l, limit: l.opt.BusyAfter}, service.Options{Interval: pulseInterval, Timed: true, OnError: warn})
+	l.loops.prealloc = service.Start(l.prealloc, service.Options{Interval: time.Second, OnError: warn})
+	if l.window != nil {
+		l.loops.window = service.Start(l.window, service.Options{Interval: time.Second, OnError: warn})
+	}
+	if l.pool != nil && !l.opt.GroupSync {
+		l.loops.commit = service.Start(&committer{log: l}, service.Options{Interval: l.opt.CommitInterval, OnError: warn})
+	}
+	l.loops.flush = service.Start(&flusher{log: l}, service.Options{Interval: l.opt.FlushInterval, Timed: !l.opt.GroupSync, OnError: warn})
+	if tail := l.queue.Last(); tail != nil {
+		l.prealloc.Request(tail.End())
+	}
+}
+
+// Min is the offset of the first byte still in the log.
+func (l *Log) Min() int64 { return l.queue.MinOffset() }
+
+// Appended is the offset behind the last appended byte.
+func (l *Log) Appended() int64 {
+	if tail := l.queue.Last(); tail != nil {
+		return tail.Base() + tail.Wrote()
+	}
+	return 0
+}
+
+// Committed is the offset up to which records can be read.
+func (l *Log) Committed() int64 {
+	if l.pool == nil {
+		return l.Appended()
+	}
+	return l.committed.Load()
+}
+
+// Flushed is the offset up to which the log is durable.
+func (l *Log) Flushed() int64 { return l.flushed.Load() }
+
+// DurableMs is a time in epoch milliseconds such that every record with an
+// earlier store time is durable; 0 before the first sync. If the wall clock is
+// set back it follows, with the next sync.
+func (l *Log) DurableMs() int64 { return l.durableMs.Load() }
+
+// refuse ends acceptance with err. The first reason stays.
+func (l *Log) refuse(err error) { l.refused.CompareAndSwap(nil, &err) }
+
+// Failed reports whether a sync failed.
+func (l *Log) Failed() bool {
+	r := l.refused.Load()
+	return r != nil && errors.Is(*r, ErrSyncFailed)
+}
+
+// Close refuses further appends, makes everything appended durable, removes the
+// file prepared ahead and gives up all mappings. Views that are still held stay
+// valid until their Release. The error says what is not durable.
+func (l *Log) Close() error {
+	l.lock.lock() // an append that got in before is complete behind this
+	l.refuse(ErrClosing)
+	l.lock.unlock()
+
+	var errs []error
+	errs = append(errs, l.prealloc.Stop())
+	for _, loop := range []*service.Loop{l.loops.flush, l.loops.commit, l.loops.window, l.loops.prealloc, l.loops.pulse} {
+		if loop != nil {
+			loop.Stop()
+		}
+	}
+	_, err := l.group.sync(l.Flush) // with members or without, see WaitDurable
+	if err == nil {
+		err = l.Flush()
+	}
+	if err != nil {
+		errs = append(errs, fmt.Errorf("final flush: %w", err))
+	}
+	l.queue.Close()
+	errs = append(errs, l.closePool())
+	return errors.Join(errs...)
+}
+
+func (l *Log) closePool() error {
+	if l.pool == nil {
+		return nil
+	}
+	return l.pool.Close()
+}
+
+func (l *Log) wakeCommit() {
+	if loop := l.loops.commit; loop != nil {
+		loop.Wake()
+		return
+	}
+	l.loops.flush.Wake()
+}

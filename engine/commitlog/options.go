@@ -1,0 +1,33 @@
+package commitlog
+
+import (
+	"log/slog"
+	"time"
+
+	"commitlab/engine/segment"
+)
+
+// Options describe a Log. All fields must be set; the store's options resolve
+// the defaults.
+type Options struct {
+	Files segment.Options
+
+	SpinLock      bool // spin instead of blocking on the append lock
+	ExactClock    bool // read the system clock for every store time
+	BusyAfter     time.Duration
+	Preallocate   bool // make the next file in the background
+	SyncPath      segment.SyncPath
+	BufferCount   int   // transient buffers, with SyncPwrite
+	BufferBytes   int64 // size of one
+	GroupSync     bool  // WaitDurable is served by group syncs
+	FlushInterval time.Duration
+	// FlushLeastPages is how many dirty 4096-byte pages an asynchronous flush
+	// waits for; every FlushThorough it takes what there is.
+	FlushLeastPages  int
+	FlushThorough    time.Duration
+	CommitInterval   time.Duration
+	CommitLeastPages int
+	CommitThorough   time.Duration
+
+	Logger *slog.Logger
+}

@@ -1,0 +1,60 @@
+package commitlog
+
+// A Snapshot is the state of a log at one moment, for reports. Counters count
+// from Open; fields ending in Ns are nanoseconds.
+type Snapshot struct {
+	MinOffset       int64 `json:"minOffset"`
+	AppendedOffset  int64 `json:"appendedOffset"`
+	CommittedOffset int64 `json:"committedOffset"`
+	FlushedOffset   int64 `json:"flushedOffset"`
+	Files           int   `json:"files"`
+
+	Appends       int64 `json:"appends"`
+	AppendBytes   int64 `json:"appendBytes"`
+	Rolls         int64 `json:"rolls"`
+	RollWaits     int64 `json:"rollWaits"` // rolls that waited 10 µs or more for their file
+	RollWaitNs    int64 `json:"rollWaitNs"`
+	RollWaitMaxNs int64 `json:"rollWaitMaxNs"`
+
+	CommitBytes    int64 `json:"commitBytes"`
+	BufferWaits    int64 `json:"bufferWaits"` // appends that waited for a transient buffer
+	Syncs          int64 `json:"syncs"`
+	SyncBytes      int64 `json:"syncBytes"`
+	SyncNs         int64 `json:"syncNs"`
+	SyncMaxNs      int64 `json:"syncMaxNs"`
+	SyncGroups     int64 `json:"syncGroups"`
+	GroupedAppends int64 `json:"groupedAppends"`
+
+	PopulatedBytes int64 `json:"populatedBytes"`
+	OvertakenBytes int64 `json:"overtakenBytes"` // written before the window had populated them
+}
+
+// Snapshot returns the state now. It takes the append lock for a moment.
+func (l *Log) Snapshot() Snapshot {
+	l.lock.lock()
+	c := l.counts
+	l.lock.unlock()
+	s := Snapshot{
+		MinOffset: l.Min(), FlushedOffset: l.Flushed(), CommittedOffset: l.Committed(), AppendedOffset: l.Appended(),
+		Files:   len(l.queue.Files()),
+		Appends: c.appends, AppendBytes: c.bytes,
+		Rolls: c.rolls, RollWaits: c.rollWaits, RollWaitNs: c.rollWaitNs, RollWaitMaxNs: c.rollWaitMax,
+		CommitBytes: l.syncs.commitBytes.Load(),
+		Syncs:       l.syncs.syncs.Load(), SyncBytes: l.syncs.syncBytes.Load(), SyncNs: l.syncs.syncNs.Load(), SyncMaxNs: l.syncs.syncMax.Load(),
+		SyncGroups: l.syncs.groups.Load(), GroupedAppends: l.syncs.grouped.Load(),
+	}
+	if l.pool != nil {
+		s.BufferWaits = l.pool.Waits()
+	}
+	if l.window != nil {
+		s.PopulatedBytes, s.OvertakenBytes = l.window.Populated(), l.window.Overtaken()
+	}
+	return s
+}
+
+// CheckWatermarks returns an error if the watermarks are out of order.
+func (s Snapshot) CheckWatermarks() error {
+	return checkOrder(
+		watermark{"min", s.MinOffset}, watermark{"flushed", s.FlushedOffset},
+		watermark{"committed", s.CommittedOffset}, watermark{"appended", s.AppendedOffset})
+}

@@ -1,0 +1,37 @@
+// Package segment owns the mapped file: its three positions, its reference-
+// counted lifetime, how its bytes come to be (allocated, populated, warmed,
+// locked), and the ordered queue of equally sized files that forms a log.
+//
+// # Positions within a file
+//
+//	0            flushed        committed          wrote            size
+//	├──────────────┼────────────────┼────────────────┼────────────────┤
+//	│   on disk    │ in the page    │ only in the    │  zero bytes    │
+//	│              │ cache          │ transient      │                │
+//	│              │                │ buffer         │                │
+//
+// Without transient buffers a store goes straight through the mapping, and
+// committed follows wrote at once. Readers see bytes below the read position,
+// which is committed. All positions only grow, except in Truncate, which
+// belongs to recovery and runs alone.
+//
+// # Life of a file
+//
+//	create ─► allocate ─► sync file, sync directory ─► map ─► advise ─► populate or touch ─► lock
+//	   ─► appended to (tail) ─► full ─► unlock ─► read, synced
+//	   ─► Destroy: no new references, name unlinked ─► last Release ─► unmap, close
+//
+// The bytes of a View stay mapped until its Release: a file is never unmapped
+// under a reader. A reader that holds on longer than the caller's patience does
+// not keep the disk space: Destroy then exchanges the pages under it for zeros
+// and marks its views revoked.
+//
+// # Concurrency
+//
+// One goroutine at a time appends to a queue (the log's append lock). Commit
+// and Sync may run beside it, one goroutine each. Reads, Hold, Release and
+// Snapshot are safe from any goroutine. Structural changes of a Queue take its
+// mutex; readers see an immutable list through an atomic pointer.
+//
+// The package does not know what the bytes mean.
+package segment

@@ -1,0 +1,76 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+
+	"commitlab/engine/mmap"
+)
+
+// zeroProbeBytes is how far behind the end Erase looks for stale bytes before
+// it believes that the rest of the file is zero.
+const zeroProbeBytes = 1 << 20
+
+// Erase makes the bytes behind pos zero and durable, so that a truncated tail
+// can never be taken for records again. With all it covers the rest of the
+// file in any case; without it only if there are stale bytes just behind pos.
+// For recovery, which runs alone.
+func (f *File) Erase(pos int64, all bool, o *Options) error {
+	if pos >= f.size {
+		return nil
+	}
+	if !all {
+		zero, err := f.zero(pos, min(zeroProbeBytes, f.size-pos))
+		if err != nil || zero {
+			return err
+		}
+	}
+	// The partial page first, then the whole pages by freeing their blocks.
+	edge := min((pos+pageBytes-1)/pageBytes*pageBytes, f.size)
+	if edge > pos {
+		if _, err := f.region.WriteAt(make([]byte, edge-pos), pos); err != nil {
+			return fmt.Errorf("erase %s from %d: %w", f.path, pos, err)
+		}
+	}
+	if err := f.eraseWhole(edge, o); err != nil {
+		return fmt.Errorf("erase %s from %d: %w", f.path, pos, err)
+	}
+	if err := f.region.SyncData(pos, f.size-pos); err != nil {
+		return fmt.Errorf("sync erased bytes of %s from %d: %w", f.path, pos, err)
+	}
+	return nil
+}
+
+// eraseWhole zeroes [edge, size). Blocks that were freed are allocated again,
+// as the options ask: appends rely on them.
+func (f *File) eraseWhole(edge int64, o *Options) error {
+	if edge == f.size {
+		return nil
+	}
+	err := o.Disk.PunchHole(f.f, edge, f.size-edge)
+	if err == nil && o.Allocate != Sparse {
+		err = o.Disk.Fallocate(f.f, f.size)
+	}
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	o.Optional.Record("punch hole", err, "the tail is overwritten with zeros")
+	zeros := make([]byte, 1<<20)
+	for off := edge; off < f.size; off += int64(len(zeros)) {
+		if _, err := f.region.WriteAt(zeros[:min(int64(len(zeros)), f.size-off)], off); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// zero reports whether [pos, pos+n) holds only zeros.
+func (f *File) zero(pos, n int64) (zero bool, err error) {
+	defer mmap.Recover(&err, mmap.GuardFaults())
+	for _, b := range f.data[pos : pos+n] {
+		if b != 0 {
+			return false, nil
+		}
+	}
+	return true, nil
+}

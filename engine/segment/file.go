@@ -1,0 +1,268 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"commitlab/engine/mmap"
+)
+
+// pageBytes is the page of all position arithmetic, whatever the platform's.
+const pageBytes = 4096
+
+// ErrClosed is returned for a file that gives no more references.
+var ErrClosed = errors.New("segment: file is closed")
+
+// A File is one mapped file of a Queue.
+type File struct {
+	path string // immutable
+	base int64  // immutable; offset of the first byte within the log
+	size int64  // immutable
+
+	f      *os.File
+	region mmap.Region
+	data   []byte // region.Bytes()
+	disk   Disk
+	stage  *stage // nil: appends store through the mapping
+
+	life    lifetime
+	revoked atomic.Bool
+
+	wrote     atomic.Int64 // written by the appender only
+	committed atomic.Int64 // with a stage: written by Commit only
+	flushed   atomic.Int64 // written by Sync only
+
+	mu          sync.Mutex
+	destroyedAt time.Time // guarded by mu; zero before the first Destroy
+	gone        bool      // guarded by mu; unmapped and closed
+	closeErr    error     // guarded by mu
+}
+
+// newFile maps an already sized file. It takes f over, also on failure.
+func newFile(f *os.File, base int64, o *Options) (*File, error) {
+	region, err := o.Mapper.Map(f, o.FileBytes, mmap.ReadWrite)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("map %s (%d bytes): %w", f.Name(), o.FileBytes, err), f.Close())
+	}
+	file := &File{path: f.Name(), base: base, size: o.FileBytes, f: f, region: region, data: region.Bytes(), disk: o.Disk}
+	file.life.init(file.cleanup)
+	if o.Transient != nil {
+		file.stage = newStage(o.Transient)
+	}
+	return file, nil
+}
+
+// Path is the name the file was opened under.
+func (f *File) Path() string { return f.path }
+
+// Base is the log offset of the first byte.
+func (f *File) Base() int64 { return f.base }
+
+// Size is the length of the file in bytes.
+func (f *File) Size() int64 { return f.size }
+
+// End is the log offset behind the last byte.
+func (f *File) End() int64 { return f.base + f.size }
+
+// Wrote is the position behind the last appended byte.
+func (f *File) Wrote() int64 { return f.wrote.Load() }
+
+// Flushed is the position up to which bytes are known to be durable.
+func (f *File) Flushed() int64 { return f.flushed.Load() }
+
+// ReadPosition is the position up to which bytes may be read.
+func (f *File) ReadPosition() int64 {
+	if f.stage == nil {
+		return f.wrote.Load()
+	}
+	return f.committed.Load()
+}
+
+// Full reports whether the file takes no more appends.
+func (f *File) Full() bool { return f.wrote.Load() >= f.size }
+
+// Available reports whether the file still gives references.
+func (f *File) Available() bool { return f.life.available() }
+
+// References is the number of references held, one of them the owner's.
+func (f *File) References() int64 { return f.life.references() }
+
+// Reserve returns the n bytes behind the wrote position, to be filled and then
+// published. Only the appender calls it; the caller has seen that n bytes are
+// left in the file. It waits when all transient buffers are full.
+func (f *File) Reserve(n int64) ([]byte, error) {
+	pos := f.wrote.Load()
+	if pos+n > f.size {
+		return nil, fmt.Errorf("segment: reserve %d bytes at %d of %s: file has %d", n, pos, f.path, f.size)
+	}
+	if f.stage != nil {
+		return f.stage.reserve(pos, n)
+	}
+	return f.data[pos : pos+n : pos+n], nil
+}
+
+// Publish makes the n bytes last reserved visible to readers (with transient
+// buffers: to Commit). Only the appender calls it.
+func (f *File) Publish(n int64) {
+	if f.stage != nil {
+		f.stage.publish(n)
+	}
+	f.wrote.Store(f.wrote.Load() + n)
+}
+
+// Seal moves the wrote position to the end of the file. What was not stored
+// stays as it is. Only the appender calls it.
+func (f *File) Seal() {
+	if f.stage != nil {
+		f.stage.sealed.Store(true)
+	}
+	f.wrote.Store(f.size)
+}
+
+// View returns [pos, pos+n) with a reference on the file. It fails when the
+// range is not wholly readable or the file is closed.
+func (f *File) View(pos, n int64) (View, error) {
+	if end := f.ReadPosition(); pos < 0 || n < 0 || n > end || pos > end-n {
+		return View{}, fmt.Errorf("segment: view [%d, +%d) of %s: readable bytes end at %d", pos, n, f.path, end)
+	}
+	if !f.life.hold() {
+		return View{}, ErrClosed
+	}
+	return View{file: f, bytes: f.data[pos : pos+n : pos+n]}, nil
+}
+
+// ReadAt copies from the file with pread, without touching the mapping. It
+// reads what is in the page cache, so bytes beyond ReadPosition are undefined.
+func (f *File) ReadAt(p []byte, pos int64) (int, error) {
+	if !f.life.hold() {
+		return 0, ErrClosed
+	}
+	defer f.life.release()
+	return f.region.ReadAt(p, pos)
+}
+
+// Commit writes what is in transient buffers to the file and returns how many
+// bytes that were. Without transient buffers there is nothing to do. One
+// goroutine at a time.
+func (f *File) Commit() (int64, error) {
+	if f.stage == nil {
+		return 0, nil
+	}
+	if !f.life.hold() {
+		return 0, ErrClosed
+	}
+	defer f.life.release()
+	before := f.committed.Load()
+	if err := f.stage.commit(f); err != nil {
+		return f.committed.Load() - before, err
+	}
+	return f.committed.Load() - before, nil
+}
+
+// Sync makes the bytes below the read position durable and returns how many
+// were not before. A position moves only after the system call succeeded. One
+// goroutine at a time.
+func (f *File) Sync(path SyncPath) (int64, error) {
+	from, to := f.flushed.Load(), f.ReadPosition()
+	if from >= to {
+		return 0, nil
+	}
+	if !f.life.hold() {
+		return 0, ErrClosed
+	}
+	defer f.life.release()
+	var err error
+	if path == SyncMsync {
+		err = f.region.Sync(from, to-from)
+	} else {
+		err = f.region.SyncData(from, to-from)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("sync (%s) bytes [%d, %d) of %s: %w", path, from, to, f.path, err)
+	}
+	f.flushed.Store(to)
+	return to - from, nil
+}
+
+// SyncAll makes the whole file durable, whatever the positions say: recovery
+// does not know what a killed process had synced.
+func (f *File) SyncAll() error {
+	if err := f.region.SyncData(0, f.size); err != nil {
+		return fmt.Errorf("sync %s: %w", f.path, err)
+	}
+	return nil
+}
+
+// setPositions places all three positions, for load and recovery only.
+func (f *File) setPositions(pos int64) {
+	f.wrote.Store(pos)
+	f.committed.Store(pos)
+	f.flushed.Store(pos)
+}
+
+// Shutdown refuses new references; the mapping goes with the last Release and
+// the name stays.
+func (f *File) Shutdown() { f.life.shutdown() }
+
+// Destroy takes the file down: no new references, name unlinked, mapping
+// removed with the last Release. It reports whether the file is wholly gone.
+// Called again while readers still hold it, and at least force after the first
+// call, it exchanges the pages under the readers for zeros and closes the file,
+// so that the disk space is free at once; their views are revoked and the
+// address range goes with the last Release. Safe to call again after success.
+func (f *File) Destroy(now time.Time, force time.Duration) (gone bool, err error) {
+	f.mu.Lock()
+	first := f.destroyedAt.IsZero()
+	if first {
+		f.destroyedAt = now
+	}
+	overdue := !first && now.Sub(f.destroyedAt) >= force
+	f.mu.Unlock()
+
+	if first {
+		if rmErr := f.disk.Remove(f.path); rmErr != nil && !errors.Is(rmErr, os.ErrNotExist) {
+			err = fmt.Errorf("remove %s: %w", f.path, rmErr)
+		} else if dirErr := f.disk.SyncDir(filepath.Dir(f.path)); dirErr != nil {
+			err = fmt.Errorf("sync directory of %s: %w", f.path, dirErr)
+		}
+		f.life.shutdown()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gone {
+		return true, errors.Join(err, f.closeErr)
+	}
+	if overdue && !f.revoked.Load() {
+		f.revoked.Store(true)
+		if zErr := f.region.ReplaceWithZeros(); zErr != nil {
+			return false, errors.Join(err, fmt.Errorf("replace mapping of %s: %w", f.path, zErr))
+		}
+		if cErr := f.f.Close(); cErr != nil {
+			err = errors.Join(err, fmt.Errorf("close %s: %w", f.path, cErr))
+		}
+	}
+	return false, err
+}
+
+// cleanup runs once, when the last reference is gone.
+func (f *File) cleanup() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stage != nil {
+		f.stage.drop()
+	}
+	if err := f.region.Unmap(); err != nil {
+		f.closeErr = fmt.Errorf("unmap %s: %w", f.path, err)
+	}
+	if !f.revoked.Load() {
+		if err := f.f.Close(); err != nil {
+			f.closeErr = errors.Join(f.closeErr, fmt.Errorf("close %s: %w", f.path, err))
+		}
+	}
+	f.gone = true
+}

@@ -1,0 +1,133 @@
+package segment
+
+import (
+	"os"
+
+	"commitlab/engine/fsutil"
+	"commitlab/engine/mmap"
+	"commitlab/engine/stats"
+)
+
+// Allocation says where the disk blocks of a new file come from.
+type Allocation string
+
+const (
+	// Sparse only sets the length. Blocks are found at write-back, so a full
+	// disk shows up as a fault in a store through the mapping.
+	Sparse Allocation = "sparse"
+	// Fallocate reserves unwritten blocks; where the file system cannot, the
+	// file is zero-filled instead.
+	Fallocate Allocation = "fallocate"
+	// ZeroFill writes zeros and syncs them, so that later syncs need no
+	// conversion of unwritten extents.
+	ZeroFill Allocation = "zerofill"
+)
+
+// Populate says which pages of a file are made before the writer needs them.
+type Populate string
+
+const (
+	// PopulateNone leaves every first touch to the writer.
+	PopulateNone Populate = "none"
+	// PopulateFile makes all pages when the file is created.
+	PopulateFile Populate = "file"
+	// PopulateWindow keeps a bounded window ahead of the writer populated.
+	PopulateWindow Populate = "window"
+)
+
+// WarmUp says whether the pages of a new file are touched by storing to them.
+type WarmUp string
+
+const (
+	// WarmUpNone stores nothing.
+	WarmUpNone WarmUp = "none"
+	// WarmUpTouch stores one zero byte to each 4096-byte page.
+	WarmUpTouch WarmUp = "touch"
+)
+
+// MemoryLock says which pages are kept from being paged out.
+type MemoryLock string
+
+const (
+	// LockNone locks nothing.
+	LockNone MemoryLock = "none"
+	// LockFile locks the file that is written, and the one prepared after it.
+	LockFile MemoryLock = "file"
+	// LockOnFault locks pages of those files as they are touched.
+	LockOnFault MemoryLock = "onfault"
+)
+
+// Advice is what the kernel is told about the use of a mapping.
+type Advice string
+
+const (
+	AdviseNormal     Advice = "normal"
+	AdviseSequential Advice = "sequential"
+	AdviseRandom     Advice = "random"
+	AdviseWillNeed   Advice = "willneed"
+	AdviseHugePage   Advice = "hugepage"
+)
+
+// SyncPath is the system call that makes stored bytes durable.
+type SyncPath string
+
+const (
+	// SyncMsync syncs the mapped range.
+	SyncMsync SyncPath = "msync"
+	// SyncFdatasync syncs the file after stores through the mapping.
+	SyncFdatasync SyncPath = "fdatasync"
+	// SyncPwrite collects records in transient buffers, writes them with one
+	// pwrite and syncs the file.
+	SyncPwrite SyncPath = "pwrite"
+)
+
+// Disk is what a file asks of the file system beside mapping. Tests replace it
+// to record the order of calls or to make one fail.
+type Disk interface {
+	// Fallocate reserves size bytes; an error that wraps errors.ErrUnsupported
+	// says that this file system or kernel cannot.
+	Fallocate(f *os.File, size int64) error
+	// ZeroFill writes size zero bytes and syncs them.
+	ZeroFill(f *os.File, size int64) error
+	// SyncFile makes the file and its length durable.
+	SyncFile(f *os.File) error
+	// SyncDir makes the names in dir durable.
+	SyncDir(dir string) error
+	// PunchHole frees the blocks of [off, off+n), which then read as zeros; an
+	// error that wraps errors.ErrUnsupported says that they could not be freed.
+	PunchHole(f *os.File, off, n int64) error
+	// Remove unlinks path.
+	Remove(path string) error
+}
+
+// OSDisk is the Disk of the operating system.
+type OSDisk struct{}
+
+// zeroFillStep bounds the dirty pages that filling a file leaves at a time.
+const zeroFillStep = 8 << 20
+
+func (OSDisk) Fallocate(f *os.File, size int64) error   { return fsutil.Fallocate(f, size) }
+func (OSDisk) ZeroFill(f *os.File, size int64) error    { return fsutil.ZeroFill(f, size, zeroFillStep) }
+func (OSDisk) SyncFile(f *os.File) error                { return f.Sync() }
+func (OSDisk) SyncDir(dir string) error                 { return fsutil.SyncDir(dir) }
+func (OSDisk) PunchHole(f *os.File, off, n int64) error { return fsutil.PunchHole(f, off, n) }
+func (OSDisk) Remove(path string) error                 { return os.Remove(path) }
+
+// Options describe the files of one Queue. They are immutable after OpenQueue.
+type Options struct {
+	FileBytes   int64 // size of every file
+	Allocate    Allocation
+	Populate    Populate
+	WindowBytes int64 // populated ahead of the writer with PopulateWindow
+	WarmUp      WarmUp
+	MemoryLock  MemoryLock
+	Advise      Advice
+	// Transient, when not nil, supplies the buffers that appends go to before
+	// they are committed to the file.
+	Transient *Pool
+
+	Mapper mmap.Mapper
+	Disk   Disk
+	// Optional records the calls that may fail without harm.
+	Optional *stats.Optional
+}

@@ -1,0 +1,131 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"commitlab/engine/mmap"
+)
+
+// FileName is the name of the file whose first byte has the given log offset:
+// 20 decimal digits.
+func FileName(base int64) string { return fmt.Sprintf("%020d", base) }
+
+// create makes a new file that is ready for the appender: blocks, name and
+// length durable, mapped, populated, warmed and locked as the options ask. On
+// failure nothing is left behind.
+func create(dir string, base int64, o *Options) (*File, error) {
+	path := filepath.Join(dir, FileName(base))
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("create log file: %w", err)
+	}
+	fail := func(err error) (*File, error) {
+		return nil, errors.Join(err, o.Disk.Remove(path))
+	}
+	if err := allocate(f, o); err != nil {
+		return fail(errors.Join(fmt.Errorf("allocate %d bytes for %s: %w", o.FileBytes, path, err), f.Close()))
+	}
+	if err := o.Disk.SyncFile(f); err != nil {
+		return fail(errors.Join(fmt.Errorf("sync new file %s: %w", path, err), f.Close()))
+	}
+	if err := o.Disk.SyncDir(dir); err != nil {
+		return fail(errors.Join(fmt.Errorf("sync directory of new file %s: %w", path, err), f.Close()))
+	}
+	file, err := newFile(f, base, o)
+	if err != nil {
+		return fail(err)
+	}
+	file.advise(o)
+	if err := file.warm(o); err != nil {
+		file.Shutdown()
+		return fail(err)
+	}
+	return file, nil
+}
+
+// open maps an existing file of the right size, all positions at its end.
+func open(path string, base int64, o *Options) (*File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open log file: %w", err)
+	}
+	file, err := newFile(f, base, o)
+	if err != nil {
+		return nil, err
+	}
+	file.setPositions(o.FileBytes)
+	file.advise(o)
+	return file, nil
+}
+
+// allocate gives f its length and its blocks. The length is set first: a crash
+// in between leaves an empty file or one of full size, never a third kind.
+func allocate(f *os.File, o *Options) error {
+	if err := f.Truncate(o.FileBytes); err != nil {
+		return err
+	}
+	switch o.Allocate {
+	case Sparse:
+		return nil
+	case Fallocate:
+		err := o.Disk.Fallocate(f, o.FileBytes)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+		o.Optional.Record("fallocate", err, "the file is filled with zeros")
+	}
+	return o.Disk.ZeroFill(f, o.FileBytes)
+}
+
+func (f *File) advise(o *Options) {
+	advice := map[Advice]mmap.Advice{
+		AdviseSequential: mmap.Sequential, AdviseRandom: mmap.Random,
+		AdviseWillNeed: mmap.WillNeed, AdviseHugePage: mmap.HugePage,
+	}
+	if a, ok := advice[o.Advise]; ok {
+		o.Optional.Record("madvise "+string(o.Advise), f.region.Advise(0, f.size, a), "the kernel's default is kept")
+	}
+}
+
+// warm makes, touches and locks the pages of a new file.
+func (f *File) warm(o *Options) error {
+	switch o.Populate {
+	case PopulateFile:
+		f.populate(0, f.size, o)
+	case PopulateWindow:
+		f.populate(0, min(o.WindowBytes, f.size), o)
+	}
+	if o.WarmUp == WarmUpTouch {
+		if err := f.touchPages(); err != nil {
+			return fmt.Errorf("warm up %s: %w", f.path, err)
+		}
+	}
+	if o.MemoryLock != LockNone {
+		o.Optional.Record("mlock", f.region.Lock(0, f.size, o.MemoryLock == LockOnFault), "pages stay unlocked")
+	}
+	return nil
+}
+
+// populate makes the pages of [off, off+n) and reports whether it could.
+func (f *File) populate(off, n int64, o *Options) bool {
+	return o.Optional.Record("populate", f.region.Populate(off, n, mmap.PopulateWrite), "the writer makes pages as it goes")
+}
+
+// touchPages stores a zero to every page. The file is new: it holds zeros.
+func (f *File) touchPages() (err error) {
+	defer mmap.Recover(&err, mmap.GuardFaults())
+	for off := int64(0); off < f.size; off += pageBytes {
+		f.data[off] = 0
+	}
+	return nil
+}
+
+// unlock lets the pages be paged out again, once the file is full.
+func (f *File) unlock(o *Options) {
+	if o.MemoryLock != LockNone {
+		o.Optional.Record("munlock", f.region.Unlock(0, f.size), "pages stay locked until the file is unmapped")
+	}
+}

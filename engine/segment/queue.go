@@ -1,0 +1,190 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Queue is the ordered list of files of one log, contiguous and of equal
+// size. Readers work on an immutable list; Add, Truncate and Close are the
+// only calls that change it.
+type Queue struct {
+	dir string
+	opt *Options
+
+	files atomic.Pointer[[]*File] // replaced as a whole under mu
+	mu    sync.Mutex
+}
+
+// OpenQueue loads the files of dir, which is made if absent. Every loaded file
+// has its positions at its end; the caller finds the real end and calls
+// Truncate. Entries that are not log files are left alone with one warning
+// each. An empty last file is what a crash during creation leaves: it is
+// removed. Any other wrong size, a gap or a repeated offset is an error.
+func OpenQueue(dir string, o *Options, logger *slog.Logger) (*Queue, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("open log directory: %w", err)
+	}
+	q := &Queue{dir: dir, opt: o}
+	q.files.Store(&[]*File{})
+	found, err := list(dir, logger)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(found); n > 0 && found[n-1].size == 0 {
+		logger.Warn("removing an empty last log file, left by a crash while it was created", "file", found[n-1].path)
+		if err := errors.Join(o.Disk.Remove(found[n-1].path), o.Disk.SyncDir(dir)); err != nil {
+			return nil, fmt.Errorf("remove empty last log file: %w", err)
+		}
+		found = found[:n-1]
+	}
+	for i, e := range found {
+		if e.size != o.FileBytes {
+			return nil, fmt.Errorf("log file %s: size %d bytes, expected %d (the configured file size); nothing was changed", e.path, e.size, o.FileBytes)
+		}
+		if want := found[0].base + int64(i)*o.FileBytes; e.base != want {
+			return nil, fmt.Errorf("log directory %s: next file is %s, expected %s: files are missing or not spaced by the configured file size of %d bytes; nothing was changed",
+				dir, FileName(e.base), FileName(want), o.FileBytes)
+		}
+	}
+	files := make([]*File, 0, len(found))
+	for _, e := range found {
+		f, err := open(e.path, e.base, o)
+		if err != nil {
+			for _, g := range files {
+				g.Shutdown()
+			}
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	q.files.Store(&files)
+	return q, nil
+}
+
+// entry is one file of a log directory before it is opened.
+type entry struct {
+	path string
+	base int64
+	size int64
+}
+
+// list returns the log files of dir in ascending order of offset.
+func list(dir string, logger *slog.Logger) ([]entry, error) {
+	names, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list log directory: %w", err)
+	}
+	var found []entry
+	for _, d := range names { // sorted by name, so by offset
+		path := filepath.Join(dir, d.Name())
+		base, err := strconv.ParseInt(d.Name(), 10, 64)
+		if err != nil || len(d.Name()) != 20 || base < 0 || d.IsDir() {
+			logger.Warn("ignoring an entry that is not a log file", "path", path)
+			continue
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil, fmt.Errorf("stat log file: %w", err)
+		}
+		found = append(found, entry{path: path, base: base, size: info.Size()})
+	}
+	return found, nil
+}
+
+// Dir is the directory of the queue.
+func (q *Queue) Dir() string { return q.dir }
+
+// Files is the current list, oldest first. It must not be changed.
+func (q *Queue) Files() []*File { return *q.files.Load() }
+
+// Last is the file that is appended to, nil in an empty queue.
+func (q *Queue) Last() *File {
+	files := q.Files()
+	if len(files) == 0 {
+		return nil
+	}
+	return files[len(files)-1]
+}
+
+// MinOffset is the log offset of the first byte of the first file that can be
+// read, or 0 in an empty queue.
+func (q *Queue) MinOffset() int64 {
+	for _, f := range q.Files() {
+		if f.Available() {
+			return f.Base()
+		}
+	}
+	return 0
+}
+
+// Find returns the file that contains the log offset, or nil.
+func (q *Queue) Find(offset int64) *File {
+	files := q.Files()
+	if len(files) == 0 || offset < files[0].base {
+		return nil
+	}
+	i := (offset - files[0].base) / q.opt.FileBytes
+	if i >= int64(len(files)) {
+		return nil
+	}
+	return files[i]
+}
+
+// Add appends a file behind the last one.
+func (q *Queue) Add(f *File) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	old := q.Files()
+	if n := len(old); n > 0 && old[n-1].End() != f.base {
+		panic(fmt.Sprintf("segment: file at %d added behind %d", f.base, old[n-1].End()))
+	}
+	files := append(old[:len(old):len(old)], f)
+	q.files.Store(&files)
+}
+
+// Create makes the file at base and adds it.
+func (q *Queue) Create(base int64) (*File, error) {
+	f, err := create(q.dir, base, q.opt)
+	if err != nil {
+		return nil, err
+	}
+	q.Add(f)
+	return f, nil
+}
+
+// Truncate sets the end of the log to the given offset, for recovery: the
+// positions of the file that contains it are set, later files are destroyed.
+// Bytes behind the end are not erased; see File.Erase.
+func (q *Queue) Truncate(end int64) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var keep []*File
+	var errs []error
+	for _, f := range q.Files() {
+		if f.base > end {
+			_, err := f.Destroy(time.Now(), 0)
+			errs = append(errs, err)
+			continue
+		}
+		f.setPositions(min(end-f.base, f.size))
+		keep = append(keep, f)
+	}
+	q.files.Store(&keep)
+	return errors.Join(errs...)
+}
+
+// Close gives up all files. Mappings of files that are still held go with
+// their last View.
+func (q *Queue) Close() {
+	for _, f := range q.Files() {
+		f.Shutdown()
+	}
+}

@@ -1,0 +1,67 @@
+package storedir
+
+import (
+	"encoding/hex"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestAbortMarkerExistsBetweenSetAndClear(t *testing.T) {
+	m := Layout(t.TempDir()).AbortMarker()
+	for i, step := range []struct {
+		do   func() error
+		want bool
+	}{
+		{func() error { return nil }, false},
+		{m.Set, true},
+		{m.Set, true}, // after a crash it is there already
+		{m.Clear, false},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+		if got, err := m.Present(); err != nil || got != step.want {
+			t.Fatalf("step %d: present = %v, %v; want %v", i, got, err, step.want)
+		}
+	}
+	if err := m.Clear(); err == nil {
+		t.Fatal("clearing a missing marker: no error")
+	}
+}
+
+func TestCheckpointKeepsItsFieldsAndLayout(t *testing.T) {
+	l := Layout(t.TempDir())
+	f, c, err := l.OpenCheckpoint()
+	if err != nil || c != (Checkpoint{}) {
+		t.Fatalf("missing checkpoint: got %+v, %v; want zeros", c, err)
+	}
+	want := Checkpoint{CommitLogMs: 0x0102030405060708, ConsumeQueueMs: 2, IndexMs: 3, MasterFlushedOffset: 4, ConfirmOffset: -1}
+	if err := errors.Join(f.Save(want), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f, got, err := l.OpenCheckpoint()
+	if err != nil || got != want {
+		t.Fatalf("got %+v, %v; want %+v", got, err, want)
+	}
+	defer f.Close()
+	b, err := os.ReadFile(l.Checkpoint())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const fields = "0102030405060708" + "0000000000000002" + "0000000000000003" + "0000000000000004" + "ffffffffffffffff"
+	if got := hex.EncodeToString(b); len(b) != 4096 || got != fields+strings.Repeat("00", 4096-40) {
+		t.Fatalf("%d bytes, begin %s; want 4096, %s then zeros", len(b), got[:80], fields)
+	}
+}
+
+func TestShortCheckpointIsAnErrorThatNamesItsSize(t *testing.T) {
+	l := Layout(t.TempDir())
+	if err := os.WriteFile(l.Checkpoint(), make([]byte, 39), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := l.OpenCheckpoint(); err == nil || !strings.Contains(err.Error(), "39 bytes, expected 4096") {
+		t.Fatalf("got %v", err)
+	}
+}
