@@ -1,9 +1,6 @@
 package message
 
-import (
-	"encoding/binary"
-	"hash/crc32"
-)
+import "hash/crc32"
 
 // crcMask clears the top bit: the format stores checksums as non-negative i32.
 const crcMask = 0x7FFFFFFF
@@ -87,10 +84,12 @@ func crcShift(n int) uint32 {
 	return power
 }
 
-// crcOfWords is the checksum of two big-endian words.
-func crcOfWords(a, b uint32) uint32 {
-	var w [8]byte
-	binary.BigEndian.PutUint32(w[:], a)
-	binary.BigEndian.PutUint32(w[4:], b)
-	return crc32.ChecksumIEEE(w[:])
+// crcShort continues a checksum over a few bytes. It does what crc32.Update does,
+// but s may stay on the stack.
+func crcShort(crc uint32, s []byte) uint32 {
+	crc = ^crc
+	for _, c := range s {
+		crc = crc32.IEEETable[byte(crc)^c] ^ crc>>8
+	}
+	return ^crc
 }

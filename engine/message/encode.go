@@ -88,14 +88,17 @@ func (p *Plan) prepareCRC(bodyCRC uint32, topic string, properties Properties) {
 	var scratch [2 + maxTopicBytes + propertiesLenBytes]byte
 	n := putTopic(scratch[:], p.Version, topic)
 	binary.BigEndian.PutUint16(scratch[n:], uint16(p.propertiesBytes))
-	crc := crc32.Update(bodyCRC, crc32.IEEETable, scratch[:n+propertiesLenBytes])
+	crc := crcShort(bodyCRC, scratch[:n+propertiesLenBytes])
 	crc = crc32.Update(crc, crc32.IEEETable, properties)
 	if p.separator {
 		scratch[0] = propertySeparator
-		crc = crc32.Update(crc, crc32.IEEETable, scratch[:1])
+		crc = crcShort(crc, scratch[:1])
 	}
-	p.crcHead = crcOfWords(uint32(p.Size), p.Version.magic())
 	p.crcRest = crc
+
+	binary.BigEndian.PutUint32(scratch[offSize:], uint32(p.Size))
+	binary.BigEndian.PutUint32(scratch[offMagic:], p.Version.magic())
+	p.crcHead = crcShort(0, scratch[:offBodyCRC])
 }
 
 // Encode writes the record to dst[0:p.Size] and returns p.Size. The message must
