@@ -18,39 +18,50 @@ func RankSum(a, b []float64) float64 {
 		a, b = b, a
 	}
 	ranks, sum := doubledRanks(a, b)
-	na, n := len(a), len(ranks)
-	// ways[k][s] is the probability-scaled number of ways to choose k of the
-	// ranks seen so far with the sum s. Scaling by 1/2 per rank keeps it finite.
+	middle := len(a) * (len(ranks) + 1) // twice the expected rank sum
+	off := abs(sum - middle)
+	var p float64
+	for s, w := range dealSums(ranks, len(a)) {
+		if abs(s-middle) >= off {
+			p += w
+		}
+	}
+	return math.Min(1, p)
+}
+
+// dealSums returns the probability of each sum of k ranks drawn without
+// replacement, indexed by the sum.
+func dealSums(ranks []int, k int) []float64 {
 	most := 0
 	for _, r := range ranks {
 		most += r
 	}
-	ways := make([][]float64, na+1)
-	for k := range ways {
-		ways[k] = make([]float64, most+1)
+	// ways[j][s] counts how j of the ranks seen so far make the sum s, halved
+	// with every rank so that it stays finite.
+	ways := make([][]float64, k+1)
+	for j := range ways {
+		ways[j] = make([]float64, most+1)
 	}
 	ways[0][0] = 1
 	for _, r := range ranks {
-		for k := na; k >= 0; k-- {
+		for j := k; j >= 0; j-- {
 			for s := most; s >= 0; s-- {
-				w := ways[k][s] / 2
-				if k > 0 && s >= r {
-					w += ways[k-1][s-r] / 2
+				w := ways[j][s] / 2
+				if j > 0 && s >= r {
+					w += ways[j-1][s-r] / 2
 				}
-				ways[k][s] = w
+				ways[j][s] = w
 			}
 		}
 	}
-	middle := na * (n + 1) // twice the expected rank sum
-	off := abs(sum - middle)
-	var all, hits float64
-	for s, w := range ways[na] {
+	var all float64
+	for _, w := range ways[k] {
 		all += w
-		if abs(s-middle) >= off {
-			hits += w
-		}
 	}
-	return math.Min(1, hits/all)
+	for s := range ways[k] {
+		ways[k][s] /= all
+	}
+	return ways[k]
 }
 
 func abs(x int) int { return max(x, -x) }
@@ -116,25 +127,13 @@ func RankSumInterval(a, b []float64, confidence float64) (shift, low, high, got 
 
 // rankSumDistribution returns the probabilities of U = 0..na*nb, the number of
 // pairs in which the value of b is the smaller, for samples without ties.
-//
-// The generating function is the Gaussian binomial: the product of
-// (1-q^(nb+i)) / (1-q^i) for i in 1..na. Each factor is applied together with
-// its share of the normalisation, i/(nb+i), so that the sum stays 1.
 func rankSumDistribution(na, nb int) []float64 {
-	p := make([]float64, na*nb+1)
-	p[0] = 1
-	for i := 1; i <= na; i++ {
-		for u := len(p) - 1; u >= nb+i; u-- {
-			p[u] -= p[u-nb-i]
-		}
-		for u := i; u < len(p); u++ {
-			p[u] += p[u-i]
-		}
-		for u := range p {
-			p[u] *= float64(i) / float64(nb+i)
-		}
+	ranks := make([]int, na+nb)
+	for i := range ranks {
+		ranks[i] = i + 1
 	}
-	return p
+	least := na * (na + 1) / 2 // rank sum of a when U is 0
+	return dealSums(ranks, na)[least:][:na*nb+1]
 }
 
 // medianSorted returns the median of sorted values, of which there must be one.
