@@ -83,6 +83,22 @@ func (w *Waiter) Until(due time.Duration) (now time.Duration, ok bool) {
 	}
 }
 
+// Sleep is one sleep until due, without a spin: it returns late by whatever the
+// machine made of it, with the clock read at once. ok is false when stop was
+// closed meanwhile.
+func (w *Waiter) Sleep(due time.Duration) (now time.Duration, ok bool) {
+	wait := due - w.clock.Now()
+	ok = true
+	switch {
+	case wait <= 0:
+	case w.mode == Timer || wait > 10*timerMargin:
+		ok = w.sleep(wait)
+	default:
+		nap(wait)
+	}
+	return w.clock.Now(), ok
+}
+
 // sleep waits on the runtime timer; false means that stop was closed.
 func (w *Waiter) sleep(d time.Duration) bool {
 	w.timer.Reset(d)

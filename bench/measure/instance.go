@@ -1,0 +1,30 @@
+package measure
+
+import "context"
+
+// Instance is one target, made ready to be operated on. A run calls Setup once,
+// then Op from all its workers, then Verify, then Close.
+type Instance interface {
+	// Setup prepares the target. It is not timed. When it fails it cleans up
+	// after itself: Close is not called.
+	Setup(ctx context.Context) error
+	// Op does one operation of the plan's primary kind. Each worker calls it from
+	// a goroutine of its own, never twice at once for one worker. It must not
+	// keep w. An error is counted and the operation leaves no latency; how many
+	// errors end the run is the plan's to say.
+	Op(w *Worker) error
+	// Verify checks, untimed, that the target did what Op claimed. It is called
+	// after the last Op has returned; not after a failed run, and not when an Op
+	// never returned.
+	Verify(ctx context.Context) error
+	// Close frees the target. It is called exactly once after a successful Setup,
+	// possibly while an Op that hangs is still inside.
+	Close() error
+}
+
+// CounterSource is an optional part of an Instance: numbers sampled at each tick.
+type CounterSource interface {
+	// Counters returns a value that encodes to JSON. It is called from the run's
+	// own goroutine while operations go on, and must not block.
+	Counters() any
+}

@@ -1,0 +1,117 @@
+package measure
+
+import "time"
+
+// work is the life of one worker. It is the operation path: between two Ops it
+// takes no lock and allocates nothing.
+func (r *run) work(w *Worker) {
+	due, start, ok := r.begin(w, r.clock.Now())
+	for ok {
+		w.measuring = due >= time.Duration(r.cut.Load())
+		w.noteCount = 0
+		w.inside = gateInside(due)
+		w.rec.gate.Store(w.inside)
+		err := r.inst.Op(w)
+		end := r.clock.Now()
+
+		b := w.rec.open()
+		if r.abandoned.Load() {
+			w.rec.gate.Store(gateAbandoned(due))
+			return
+		}
+		if err != nil {
+			r.opFailed(w, b, err)
+		} else {
+			r.record(w, b, due, start, end)
+		}
+		due, start, ok = r.begin(w, end)
+	}
+	w.rec.gate.Store(gateIdle)
+}
+
+// begin takes the worker's next operation and returns when it may start; ok is
+// false when there is none. The worker has been free since free.
+//
+// The gate may still say "recording" from the operation before; it is set to
+// idle before anything that takes long.
+func (r *run) begin(w *Worker, free time.Duration) (due, start time.Duration, ok bool) {
+	w.free = free
+	if r.closed {
+		start = r.clock.Now()
+		w.N = w.taken
+		w.taken++
+		return start, start, start < time.Duration(r.end.Load())
+	}
+	w.N = r.next.Add(1) - 1
+	due = r.plan.Pacer.Due(w.N)
+	if due >= time.Duration(r.end.Load()) {
+		return due, 0, false
+	}
+	start = r.clock.Now()
+	if start < due {
+		w.rec.gate.Store(gateIdle)
+		if start, ok = w.waiter.Until(due); !ok {
+			return due, start, false
+		}
+	}
+	return due, start, start < time.Duration(r.sendUntil.Load())
+}
+
+// record books an operation that ended well. b is open.
+func (r *run) record(w *Worker, b *buffer, due, start, end time.Duration) {
+	cut, limit := time.Duration(r.cut.Load()), time.Duration(r.end.Load())
+	if end >= cut {
+		b.busy += min(end, limit) - min(max(start, cut), limit)
+		if end < limit {
+			b.ended++
+		}
+	}
+	if !w.measuring {
+		w.warmed.Store(w.N + 1)
+		return
+	}
+	if end < limit {
+		b.done++
+	} else {
+		b.late++
+	}
+	b.inside += end - start
+	ops := &b.ops[0]
+	ops[service].record(int64(end - start))
+	worst := end - start
+	if !r.closed {
+		late := start - max(due, w.free)
+		b.lagging += late
+		ops[response].record(int64(end - due))
+		ops[slip].record(int64(start - due))
+		ops[lag].record(int64(late))
+		worst = end - due
+	}
+	if r.plan.OutlierOver > 0 && worst >= r.plan.OutlierOver {
+		b.keepOutlier(w, due, start, end)
+	}
+}
+
+// keepOutlier copies the operation's facts, up to the capacity that newBuffer
+// made.
+func (b *buffer) keepOutlier(w *Worker, due, start, end time.Duration) {
+	if len(b.outliers) == cap(b.outliers) {
+		b.dropped++
+		return
+	}
+	b.outliers = append(b.outliers, rawOutlier{
+		n: w.N, due: due, start: start, end: end, notes: w.notes, noteCount: w.noteCount,
+	})
+}
+
+// opFailed books an operation that returned an error, and ends the run when there
+// are too many. Errors before the window count against the limit, too.
+func (r *run) opFailed(w *Worker, b *buffer, err error) {
+	if w.measuring {
+		b.failed++
+	}
+	if n := r.errors.Add(1); n > r.plan.MaxErrors {
+		w.rec.gate.Store(gateIdle)
+		r.fail(err)
+	}
+}

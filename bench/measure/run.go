@@ -1,0 +1,192 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"commitlab/bench/pace"
+)
+
+// Run drives inst through plan and feeds sink, which may be nil. It returns what
+// was measured also when ctx is cancelled (status Interrupted, nil error) and
+// when an Op, the sink, Verify or Close fails (status Failed and that error).
+//
+// Run returns within the warm-up, the window and twice the drain limit, plus
+// what Setup, Verify and the sink take: an Op that never returns is counted as
+// unfinished and its goroutine is left behind.
+func Run(ctx context.Context, inst Instance, plan Plan, sink Sink) (Outcome, error) {
+	plan, err := plan.resolve()
+	if err != nil {
+		return Outcome{Status: Failed, Reason: err.Error()}, err
+	}
+	if err := inst.Setup(ctx); err != nil {
+		err = fmt.Errorf("set up: %w", err)
+		return Outcome{Status: Failed, Reason: err.Error()}, err
+	}
+	r := newRun(inst, plan, sink)
+	r.start()
+	r.control(ctx)
+	outcome := r.outcome()
+	if err := r.finish(ctx); err != nil {
+		outcome.Status, outcome.Reason = Failed, err.Error()
+		return outcome, err
+	}
+	return outcome, nil
+}
+
+// run is one run. Fields without a remark are immutable after newRun.
+type run struct {
+	inst   Instance
+	plan   Plan
+	closed bool
+	clock  *pace.Clock // its zero is the pacer's
+	crew   []*Worker
+	hiccup *recorder
+
+	workers sync.WaitGroup
+	helpers sync.WaitGroup // the hiccup meter
+	gone    chan struct{}  // closed when all workers have returned
+	stop    chan struct{}  // closed by halt: ends waits
+
+	_    [64]byte
+	next atomic.Uint64 // number of the next operation of an open loop
+	_    [64]byte
+
+	// Limits of the run's clock, in nanoseconds; written by the controlling
+	// goroutine, read by workers for each operation.
+	cut       atomic.Int64 // start of the window; MaxInt64 until a closed loop has warmed up
+	end       atomic.Int64 // end of the window; operations due later do not exist
+	sendUntil atomic.Int64 // no operation starts later
+	abandoned atomic.Bool  // what ends now is no longer recorded
+	_         [64]byte
+
+	errors   atomic.Uint64
+	failOnce sync.Once
+	failure  error         // written before failed is closed
+	failed   chan struct{} // closed at the first failure that ends the run
+
+	progress // of the controlling goroutine
+}
+
+func newRun(inst Instance, plan Plan, sink Sink) *run {
+	r := &run{
+		inst:   inst,
+		plan:   plan,
+		closed: pace.IsClosed(plan.Pacer),
+		hiccup: newRecorder(1, false, 0),
+		gone:   make(chan struct{}),
+		stop:   make(chan struct{}),
+		failed: make(chan struct{}),
+	}
+	recorders := make([]*recorder, plan.Workers)
+	for i := range recorders {
+		recorders[i] = newRecorder(len(plan.Ops)+1, !r.closed, plan.OutlierLimit)
+	}
+	r.progress = newProgress(sink, len(plan.Ops)+1)
+	r.clock = pace.NewClock()
+	r.wallStart = plan.Wall()
+	for i, rec := range recorders {
+		w := newWorker(i, plan.Seed, plan.names(), r.clock, rec)
+		w.waiter = pace.NewWaiter(r.clock, plan.Wait, plan.Workers, r.stop)
+		r.crew = append(r.crew, w)
+	}
+	r.setWindow(math.MaxInt64, math.MaxInt64)
+	if !r.closed {
+		cut := plan.Warmup
+		if plan.WarmupOps > 0 {
+			cut = max(cut, plan.Pacer.Due(plan.WarmupOps))
+		}
+		r.setWindow(cut, cut+plan.Duration)
+	}
+	return r
+}
+
+// setWindow fixes the window. The end is stored first: a worker that sees the cut
+// sees the end.
+func (r *run) setWindow(cut, end time.Duration) {
+	r.sendUntil.Store(int64(end))
+	if !r.closed {
+		r.sendUntil.Store(int64(end + r.plan.Drain))
+	}
+	r.end.Store(int64(end))
+	r.cut.Store(int64(cut))
+}
+
+func (r *run) start() {
+	r.helpers.Go(func() { meterHiccups(r.clock, r.plan.Wait, r.hiccup, r.stop) })
+	for _, w := range r.crew {
+		r.workers.Go(func() { r.work(w) })
+	}
+	go func() {
+		r.workers.Wait()
+		close(r.gone)
+	}()
+}
+
+// fail ends the run with err; only the first call counts.
+func (r *run) fail(err error) {
+	r.failOnce.Do(func() {
+		r.failure = err
+		close(r.failed)
+	})
+}
+
+// halt ends sending now: what is due and not yet started stays undone.
+func (r *run) halt() {
+	now := r.clock.Now()
+	r.sendUntil.Store(min(r.sendUntil.Load(), int64(now)))
+	r.end.Store(min(r.end.Load(), int64(now)))
+	if !isClosed(r.stop) {
+		close(r.stop)
+	}
+}
+
+// control is the run's own goroutine, from the start of the workers until all
+// have returned or been given up.
+func (r *run) control(ctx context.Context) {
+	if r.warmUp(ctx) {
+		r.window(ctx)
+	}
+	r.drain(ctx)
+}
+
+// finish checks and closes the target.
+func (r *run) finish(ctx context.Context) error {
+	var err error
+	if r.hasFailed() {
+		err = r.failure
+	} else if !r.hung {
+		// A cancelled context ends the load, not the check of what was done.
+		if err = r.inst.Verify(context.WithoutCancel(ctx)); err != nil {
+			err = fmt.Errorf("verify: %w", err)
+		}
+	}
+	return errors.Join(err, r.closeInstance())
+}
+
+// closeInstance bounds Close by the drain limit when operations hang inside the
+// target, since then Close may hang as well.
+func (r *run) closeInstance() error {
+	closing := make(chan error, 1)
+	go func() { closing <- r.inst.Close() }()
+	var limit <-chan time.Time
+	if r.hung {
+		limit = time.After(max(r.plan.Drain, time.Second))
+	}
+	select {
+	case err := <-closing:
+		if err != nil {
+			return fmt.Errorf("close: %w", err)
+		}
+		return nil
+	case <-limit:
+		return fmt.Errorf("close: no return within %v, with operations that hang", max(r.plan.Drain, time.Second))
+	}
+}
+
+func (r *run) hasFailed() bool { return isClosed(r.failed) }
