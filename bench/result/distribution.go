@@ -44,8 +44,8 @@ func (d *Distribution) Percentile(p float64) (ns int64, ok bool) {
 		return 0, false
 	}
 	v := d.Hist.ValueAtPercentile(p)
-	if d.Extremes.OverRange > 0 && d.Hist.ValuesAreEquivalent(v, HighestNs) {
-		return max(v, d.Extremes.MaxNs), true
+	if d.Extremes.OverRange > 0 && v >= HighestNs {
+		v = max(v, d.Extremes.MaxNs)
 	}
 	return v, true
 }

@@ -40,6 +40,7 @@ type OpSummary struct {
 	Service  Figures `json:"service_ns"`
 	Response Figures `json:"response_ns"`
 	Slip     Figures `json:"slip_ns"`
+	Lag      Figures `json:"lag_ns"`
 }
 
 // Of returns the figures of a kind.
@@ -51,6 +52,8 @@ func (o OpSummary) Of(k Kind) Figures {
 		return o.Response
 	case Slip:
 		return o.Slip
+	case Lag:
+		return o.Lag
 	}
 	panic(fmt.Sprintf("result: no kind %q", k))
 }
@@ -156,7 +159,7 @@ func summarize(man *Manifest, m *Merged, samples map[string]map[string]Samples) 
 		if !ok {
 			continue
 		}
-		o := OpSummary{Service: of(tag), Response: of(Tag(op, Response)), Slip: of(Tag(op, Slip))}
+		o := OpSummary{Service: of(tag), Response: of(Tag(op, Response)), Slip: of(Tag(op, Slip)), Lag: of(Tag(op, Lag))}
 		o.Count = o.Service.Count
 		s.Ops[op] = o
 	}

@@ -23,16 +23,17 @@ func NewHistogram() *hdrhistogram.Histogram {
 // Kind is what a histogram of an operation measures.
 type Kind string
 
-// The kinds. Response and slip exist in open loop only: a closed loop has no
-// due times.
+// The kinds. All but Service exist in open loop only: a closed loop has no due
+// times.
 const (
 	Service  Kind = "service"  // end - start
 	Response Kind = "response" // end - due
 	Slip     Kind = "slip"     // start - due
+	Lag      Kind = "lag"      // start - the later of due and worker free: the generator's own share of the slip
 )
 
 // Kinds lists the kinds in the order in which they are printed.
-var Kinds = []Kind{Service, Response, Slip}
+var Kinds = []Kind{Service, Response, Slip, Lag}
 
 // HiccupTag is the tag of the hiccup meter's histogram, the only one that
 // belongs to no operation.
@@ -63,14 +64,15 @@ func (e *Extremes) Add(o Extremes) {
 // nothing was recorded. Extremes that are left zero are taken from the
 // histogram (to its precision).
 type OpTick struct {
-	Name                                            string
-	Service, Response, Slip                         *hdrhistogram.Histogram
-	ServiceExtremes, ResponseExtremes, SlipExtremes Extremes
+	Name                         string
+	Service, Response, Slip, Lag *hdrhistogram.Histogram
+
+	ServiceExtremes, ResponseExtremes, SlipExtremes, LagExtremes Extremes
 }
 
-// Tick is one interval of the measured window. Start and End are wall-clock
-// times whose difference was taken on the monotonic clock. The receiver may
-// use the histograms only until the call that got the Tick returns.
+// Tick is one interval of the measured window. Start and End are dates whose
+// difference was taken on the monotonic clock. Writer tags and stamps the
+// histograms and keeps none of them.
 type Tick struct {
 	Start, End     time.Time
 	Ops            []OpTick
@@ -91,15 +93,9 @@ type Outlier struct {
 	DueNs   *int64 `json:"due_ns,omitempty"` // nil in closed loop
 	StartNs int64  `json:"start_ns"`
 	EndNs   int64  `json:"end_ns"`
-	// StagesNs splits the service time: lock, reserve, copy, publish, flush wait.
-	StagesNs map[string]int64 `json:"stages_ns,omitempty"`
 	// Offset is the physical offset the operation touched, where there is one.
 	Offset *int64 `json:"offset,omitempty"`
-	// MinorFaults and MajorFaults are those of the thread during the operation;
-	// nil where they were not counted.
-	MinorFaults *int64 `json:"minor_faults,omitempty"`
-	MajorFaults *int64 `json:"major_faults,omitempty"`
-	// Overlaps names what happened meanwhile: gc, hiccup, sync, roll, destroy,
-	// psi-io, page-crossing, file-crossing.
-	Overlaps []string `json:"overlaps,omitempty"`
+	// Notes holds what else was measured about the operation, by name: the time
+	// of its stages ("lock_ns"), faults of its thread, crossings.
+	Notes map[string]int64 `json:"notes,omitempty"`
 }

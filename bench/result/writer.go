@@ -126,6 +126,7 @@ func (w *Writer) Tick(t Tick) error {
 		add(Tag(op.Name, Service), op.Service, op.ServiceExtremes)
 		add(Tag(op.Name, Response), op.Response, op.ResponseExtremes)
 		add(Tag(op.Name, Slip), op.Slip, op.SlipExtremes)
+		add(Tag(op.Name, Lag), op.Lag, op.LagExtremes)
 	}
 	add(HiccupTag, t.Hiccup, t.HiccupExtremes)
 	errs = append(errs, w.buf.Flush())
