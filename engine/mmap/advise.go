@@ -84,13 +84,17 @@ func (r *region) Advise(off, n int64, a Advice) error {
 
 func (r *region) Populate(off, n int64, m PopulateMode) error {
 	return r.withRange(m.String(), off, n, func(mem []byte) error {
-		err := retry(func() error { return populate(mem, m) })
-		if errors.Is(err, unix.EINVAL) {
-			// The range is right, so it is the advice that the kernel does not know.
-			return fmt.Errorf("%w: %w (needs Linux 5.14)", err, errors.ErrUnsupported)
-		}
-		return err
+		return populateError(retry(func() error { return populate(mem, m) }))
 	})
+}
+
+// populateError explains EINVAL: the range is right, so it is the advice that the
+// kernel does not know.
+func populateError(err error) error {
+	if errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("%w: %w (needs Linux 5.14)", err, errors.ErrUnsupported)
+	}
+	return err
 }
 
 func (r *region) CacheStat(off, n int64) (stat CacheStat, err error) {

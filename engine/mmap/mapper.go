@@ -32,7 +32,8 @@ type Mapper interface {
 	// Map maps the bytes [0,length) of f, shared with every other user of the
 	// file. The file must already be that long: mapping beyond the end would turn
 	// a mistake into a fault later. The Region borrows f for SyncData, WriteAt,
-	// ReadAt and CacheStat and never closes it; the mapping itself outlives f.
+	// ReadAt and CacheStat, which fail with os.ErrClosed once f is closed, and never
+	// closes it; the mapping itself outlives f.
 	Map(f *os.File, length int64, p Prot) (Region, error)
 }
 

@@ -137,7 +137,10 @@ func (r *region) withDescriptor(call func(fd int) error) error {
 	err := r.conn.Control(func(fd uintptr) {
 		callErr = retry(func() error { return call(int(fd)) })
 	})
-	return errors.Join(err, callErr)
+	if err != nil {
+		return os.ErrClosed // Control has no other reason to fail
+	}
+	return callErr
 }
 
 func (r *region) failed(op string, off, n int64, err error) error {

@@ -37,12 +37,14 @@ type file struct {
 	info     os.FileInfo // for os.SameFile
 	live     []byte      // nil while no Region is mapped
 	mappings int         // Regions not yet unmapped or replaced
+	exposed  bool        // readers of a replaced Region may still use live
 	durable  []byte      // as long as the file at its last load; what lies beyond is zeros
 	sized    bool        // the length of the file is durable
 }
 
-// Map maps f, open for writing if p is ReadWrite. It fails as the real one does if f
-// is shorter than length, and also if f is mapped already with a shorter length.
+// Map maps f as the real one does. It fails also if f is mapped already and was shorter
+// than length then. A file whose first descriptor here was read-only cannot be written
+// through a later one.
 func (h *Heap) Map(f *os.File, length int64, p mmap.Prot) (mmap.Region, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -86,39 +86,49 @@ func (r *region) CacheStat(off, n int64) (mmap.CacheStat, error) {
 }
 
 func (r *region) ReplaceWithZeros() error {
-	return r.do(OpReplace, 0, int64(len(r.mem)), func([]byte) error {
-		if err := r.let(false); err != nil {
-			return err
-		}
-		r.mem = make([]byte, len(r.mem))
-		r.gone = mmap.ErrReplaced
-		return nil
-	})
+	h := r.heap
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	length := int64(len(r.mem))
+	err := r.gone
+	if err == nil {
+		err = h.happened(Event{Op: OpReplace, Path: r.path, N: length})
+	}
+	if err == nil {
+		r.file.exposed = true
+		err = r.letGo()
+	}
+	if err != nil {
+		return r.failed(OpReplace, 0, length, err)
+	}
+	r.mem = make([]byte, length)
+	r.gone = mmap.ErrReplaced
+	return nil
 }
 
 func (r *region) Unmap() error {
 	h := r.heap
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	length := int64(len(r.mem))
 	if r.gone == mmap.ErrUnmapped {
-		return r.failed(OpUnmap, 0, 0, r.gone)
+		return r.failed(OpUnmap, 0, length, r.gone)
 	}
-	if err := h.happened(Event{Op: OpUnmap, Path: r.path, N: int64(len(r.mem))}); err != nil {
-		return r.failed(OpUnmap, 0, 0, err)
+	err := h.happened(Event{Op: OpUnmap, Path: r.path, N: length})
+	if err == nil && r.gone == nil {
+		err = r.letGo()
 	}
-	if r.gone == nil {
-		if err := r.let(true); err != nil {
-			return r.failed(OpUnmap, 0, 0, err)
-		}
+	if err != nil {
+		return r.failed(OpUnmap, 0, length, err)
 	}
 	r.gone = mmap.ErrUnmapped
 	return nil
 }
 
-// let ends this region's use of the file's live bytes. The last one to do so leaves
-// them in the file. With poison it also makes them useless to whoever still reads
-// them, which a region that was replaced by zeros must not do to its readers; mu is held.
-func (r *region) let(poison bool) error {
+// letGo ends this region's use of the file's live bytes. The last region to do so
+// leaves them in the file and makes the memory useless to whoever still reads it,
+// unless readers of a replaced region may; mu is held.
+func (r *region) letGo() error {
 	f := r.file
 	if f.mappings > 1 {
 		f.mappings--
@@ -129,13 +139,12 @@ func (r *region) let(poison bool) error {
 			return err
 		}
 	}
-	f.mappings = 0
-	if poison {
+	if !f.exposed {
 		for i := range f.live {
 			f.live[i] = unmappedByte
 		}
 	}
-	f.live = nil
+	f.mappings, f.live, f.exposed = 0, nil, false
 	return nil
 }
 
