@@ -1,6 +1,15 @@
 package measure
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// ErrEnd, wrapped by an error of Op, says that the target has given what it can
+// (its space is used up, its input is read) and ends the run in order: what was
+// measured until then counts, and that Op itself counts as nothing. The
+// outcome's Reason is the error.
+var ErrEnd = errors.New("target ended the run")
 
 // Instance is one target, made ready to be operated on. A run calls Setup once,
 // then Op from all its workers, then Verify, then Close.

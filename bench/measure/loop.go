@@ -1,6 +1,9 @@
 package measure
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // work is the life of one worker. It is the operation path: between two Ops it
 // takes no lock and allocates nothing.
@@ -107,6 +110,11 @@ func (b *buffer) keepOutlier(w *Worker, due, start, end time.Duration) {
 // opFailed books an operation that returned an error, and ends the run when there
 // are too many. Errors before the window count against the limit, too.
 func (r *run) opFailed(w *Worker, b *buffer, err error) {
+	if errors.Is(err, ErrEnd) {
+		w.rec.gate.Store(gateIdle)
+		r.fail(err)
+		return
+	}
 	if w.measuring {
 		b.failed++
 	}

@@ -23,7 +23,7 @@ const (
 //	Due = Done + Late + Failed + Unfinished + NeverSent
 type Outcome struct {
 	Status Status
-	Reason string // why the status is not ok; empty otherwise
+	Reason string // why the status is not ok, or why an ok run ended early; empty otherwise
 	Closed bool   // closed loop: no response time, slip or lag exists
 
 	Start   time.Time     // date at which the window opened; zero if it never did
@@ -147,11 +147,15 @@ func (r *run) judge(o *Outcome) {
 	switch {
 	case r.hasFailed():
 		o.Status, o.Reason = Failed, r.failure.Error()
+	case r.hasEnded() && r.opened < 0:
+		o.Status, o.Reason = Failed, fmt.Sprintf("in the warm-up: %v", r.failure)
 	case r.cancelled:
 		o.Status, o.Reason = Interrupted, fmt.Sprintf("interrupted %v into a window of %v", o.Window, r.plan.Duration)
 	default:
 		if fault := generatorFault(o); fault != "" {
 			o.Status, o.Reason = Invalid, fault
+		} else if r.hasEnded() {
+			o.Reason = fmt.Sprintf("%v into a window of %v: %v", o.Window, r.plan.Duration, r.failure)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (r *run) openWindow() (closeWindow func()) {
 func (r *run) drain(ctx context.Context) {
 	limit := time.Duration(r.end.Load()) + r.plan.Drain
 	cancel, failed := ctx.Done(), r.failed
-	if r.cancelled || r.hasFailed() {
+	if r.cancelled || isClosed(r.failed) {
 		r.halt()
 		limit = r.clock.Now() + r.plan.Drain
 		cancel, failed = nil, nil

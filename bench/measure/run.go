@@ -68,7 +68,7 @@ type run struct {
 	errors   atomic.Uint64
 	failOnce sync.Once
 	failure  error         // written before failed is closed
-	failed   chan struct{} // closed at the first failure that ends the run
+	failed   chan struct{} // closed at the first failure or orderly end
 
 	progress // of the controlling goroutine
 }
@@ -189,4 +189,7 @@ func (r *run) closeInstance() error {
 	}
 }
 
-func (r *run) hasFailed() bool { return isClosed(r.failed) }
+// hasFailed tells a failure from an orderly end by the target: see ErrEnd.
+func (r *run) hasFailed() bool { return isClosed(r.failed) && !errors.Is(r.failure, ErrEnd) }
+
+func (r *run) hasEnded() bool { return isClosed(r.failed) && errors.Is(r.failure, ErrEnd) }
