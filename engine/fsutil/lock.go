@@ -31,9 +31,6 @@ func (e *LockedError) Error() string {
 type DirLock struct {
 	file *os.File
 	key  fileKey
-	// parked are further descriptors of the same file, kept open because closing
-	// any of them would drop the lock; guarded by held.mu.
-	parked []*os.File
 }
 
 // fileKey identifies a file whatever path led to it.
@@ -63,6 +60,7 @@ var held = struct {
 func AcquireLock(path string) (*DirLock, error) {
 	held.mu.Lock()
 	defer held.mu.Unlock()
+	// Asked before the file is opened: to close it again would drop the lock.
 	if key, err := keyOf(os.Stat(path)); err == nil && held.locks[key] != nil {
 		return nil, &LockedError{Path: path, HolderPID: os.Getpid()}
 	}
@@ -73,10 +71,6 @@ func AcquireLock(path string) (*DirLock, error) {
 	key, err := keyOf(f.Stat())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("fsutil: lock %s: %w", path, err), f.Close())
-	}
-	if holder := held.locks[key]; holder != nil { // the path was changed between Stat and OpenFile
-		holder.parked = append(holder.parked, f)
-		return nil, &LockedError{Path: path, HolderPID: os.Getpid()}
 	}
 	if err := lockFirstByte(f, path); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -96,12 +90,7 @@ func (l *DirLock) Release() error {
 	if held.locks[l.key] == l {
 		delete(held.locks, l.key)
 	}
-	err := l.file.Close() // drops the lock
-	for _, f := range l.parked {
-		err = errors.Join(err, f.Close())
-	}
-	l.parked = nil
-	if err != nil {
+	if err := l.file.Close(); err != nil { // drops the lock
 		return fmt.Errorf("fsutil: release lock: %w", err)
 	}
 	return nil
