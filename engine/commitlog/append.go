@@ -12,14 +12,14 @@ import (
 
 // A Position is what an append was given.
 type Position struct {
-	Offset           int64 // of the record's first byte in the log
+	PhysicalOffset   int64 // of the record's first byte in the log
 	QueueOffset      int64 // in units of its consume queue
 	StoreTimestampMs int64
 	Size             int32 // of the record, in bytes
 }
 
 // End is the offset behind the record.
-func (p Position) End() int64 { return p.Offset + int64(p.Size) }
+func (p Position) End() int64 { return p.PhysicalOffset + int64(p.Size) }
 
 // appendCounts are plain integers: the append lock guards them.
 type appendCounts struct {
@@ -34,17 +34,29 @@ type appendCounts struct {
 // commit) and survives the process; WaitDurable tells when it survives the
 // machine. On error nothing was stored. It allocates nothing.
 func (l *Log) Append(m *message.Message, plan *message.Plan) (Position, error) {
-	if l.busy.Load() {
+	if !l.enter() {
 		return Position{}, ErrBusy
 	}
-	l.lock.lock()
 	pos, err := l.append(m, plan)
 	l.lock.unlock()
 	return pos, err
 }
 
+// enter takes the append lock, unless it is held and has been for too long.
+func (l *Log) enter() bool {
+	if l.lock.tryLock() {
+		return true
+	}
+	if l.busy.Load() {
+		return false
+	}
+	l.lock.lock()
+	return true
+}
+
 // append runs under the append lock.
 func (l *Log) append(m *message.Message, plan *message.Plan) (pos Position, err error) {
+	defer l.unbacked(&err)
 	defer mmap.Recover(&err, mmap.GuardFaults())
 	size := int64(plan.Size)
 	tail, err := l.room(size)
@@ -55,13 +67,13 @@ func (l *Log) append(m *message.Message, plan *message.Plan) (pos Position, err 
 	if err != nil {
 		return Position{}, err
 	}
-	pos = Position{Offset: tail.Base() + tail.Wrote(), StoreTimestampMs: l.clock.nowMs(), Size: int32(size)}
+	pos = Position{PhysicalOffset: tail.Base() + tail.Wrote(), StoreTimestampMs: l.clock.nowMs(), Size: int32(size)}
 	next := l.offsets.next(m.Topic, m.QueueID)
 	queued := message.TransactionOf(m.SysFlag).Queued()
 	if queued {
 		pos.QueueOffset = *next
 	}
-	plan.Encode(dst, m, pos.QueueOffset, pos.Offset, pos.StoreTimestampMs)
+	plan.Encode(dst, m, pos.QueueOffset, pos.PhysicalOffset, pos.StoreTimestampMs)
 	tail.Publish(size)
 	if queued {
 		*next++
@@ -74,15 +86,15 @@ func (l *Log) append(m *message.Message, plan *message.Plan) (pos Position, err 
 // across two files. They share a topic and queue and carry no transaction
 // flag; plans and out are as long as batch.
 func (l *Log) AppendBatch(batch []message.Message, plans []message.Plan, out []Position) error {
-	if l.busy.Load() {
+	if !l.enter() {
 		return ErrBusy
 	}
-	l.lock.lock()
 	defer l.lock.unlock()
 	return l.appendBatch(batch, plans, out)
 }
 
 func (l *Log) appendBatch(batch []message.Message, plans []message.Plan, out []Position) (err error) {
+	defer l.unbacked(&err)
 	defer mmap.Recover(&err, mmap.GuardFaults())
 	var total int64
 	for i := range plans {
@@ -100,7 +112,7 @@ func (l *Log) appendBatch(batch []message.Message, plans []message.Plan, out []P
 	next := l.offsets.next(batch[0].Topic, batch[0].QueueID)
 	for i := range batch {
 		size := plans[i].Size
-		out[i] = Position{Offset: offset, QueueOffset: *next + int64(i), StoreTimestampMs: now, Size: int32(size)}
+		out[i] = Position{PhysicalOffset: offset, QueueOffset: *next + int64(i), StoreTimestampMs: now, Size: int32(size)}
 		plans[i].Encode(dst[:size], &batch[i], out[i].QueueOffset, offset, now)
 		dst, offset = dst[size:], offset+int64(size)
 	}
@@ -108,6 +120,18 @@ func (l *Log) appendBatch(batch []message.Message, plans []message.Plan, out []P
 	*next += int64(len(batch))
 	l.appended(offset, int64(len(batch)), total)
 	return nil
+}
+
+// unbacked replaces a fault by its cause: the tail takes no more bytes because
+// the disk is full, or because somebody cut the file.
+func (l *Log) unbacked(err *error) {
+	if *err == nil {
+		return
+	}
+	var fault *mmap.FaultError
+	if errors.As(*err, &fault) {
+		*err = errors.Join(*err, l.queue.Last().Backed())
+	}
 }
 
 // appended counts, and wakes the window when the writer has used a step of it.

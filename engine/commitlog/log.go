@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"commitlab/engine/message"
 	"commitlab/engine/segment"
 	"commitlab/engine/service"
 )
@@ -22,7 +23,7 @@ var (
 	// for too long.
 	ErrBusy = errors.New("page cache is busy: an append is taking too long")
 	// ErrRecordTooLarge refuses a record that fits no file.
-	ErrRecordTooLarge = errors.New("record is larger than a commit log file holds")
+	ErrRecordTooLarge = message.ErrRecordTooLarge
 	// ErrFlushTimeout ends the wait for a sync. The record is stored and may
 	// become durable later.
 	ErrFlushTimeout = errors.New("record is stored, but was not synced in time")
@@ -80,8 +81,7 @@ func Open(dir string, o Options, h History) (*Log, error) {
 		l.window = segment.NewWindow(queue)
 	}
 	if err := l.recover(h); err != nil {
-		queue.Close()
-		return nil, errors.Join(err, l.closePool())
+		return nil, errors.Join(err, l.Abandon())
 	}
 	return l, nil
 }
@@ -100,9 +100,11 @@ func (l *Log) Start() {
 		l.loops.commit = service.Start(&committer{log: l}, service.Options{Interval: l.opt.CommitInterval, OnError: warn})
 	}
 	l.loops.flush = service.Start(&flusher{log: l}, service.Options{Interval: l.opt.FlushInterval, Timed: !l.opt.GroupSync, OnError: warn})
+	var next int64
 	if tail := l.queue.Last(); tail != nil {
-		l.prealloc.Request(tail.End())
+		next = tail.End()
 	}
+	l.prealloc.Request(next)
 }
 
 // Min is the offset of the first byte still in the log.
@@ -166,6 +168,12 @@ func (l *Log) Close() error {
 	l.queue.Close()
 	errs = append(errs, l.closePool())
 	return errors.Join(errs...)
+}
+
+// Abandon gives up a log that was not started.
+func (l *Log) Abandon() error {
+	l.queue.Close()
+	return l.closePool()
 }
 
 func (l *Log) closePool() error {

@@ -58,3 +58,19 @@ func (s Snapshot) CheckWatermarks() error {
 		watermark{"min", s.MinOffset}, watermark{"flushed", s.FlushedOffset},
 		watermark{"committed", s.CommittedOffset}, watermark{"appended", s.AppendedOffset})
 }
+
+// Sub returns s with the counters of an earlier snapshot taken off. Offsets,
+// the number of files and maxima stay as they are.
+func (s Snapshot) Sub(earlier Snapshot) Snapshot {
+	for _, c := range []struct{ now, then *int64 }{
+		{&s.Appends, &earlier.Appends}, {&s.AppendBytes, &earlier.AppendBytes},
+		{&s.Rolls, &earlier.Rolls}, {&s.RollWaits, &earlier.RollWaits}, {&s.RollWaitNs, &earlier.RollWaitNs},
+		{&s.CommitBytes, &earlier.CommitBytes}, {&s.BufferWaits, &earlier.BufferWaits},
+		{&s.Syncs, &earlier.Syncs}, {&s.SyncBytes, &earlier.SyncBytes}, {&s.SyncNs, &earlier.SyncNs},
+		{&s.SyncGroups, &earlier.SyncGroups}, {&s.GroupedAppends, &earlier.GroupedAppends},
+		{&s.PopulatedBytes, &earlier.PopulatedBytes}, {&s.OvertakenBytes, &earlier.OvertakenBytes},
+	} {
+		*c.now -= *c.then
+	}
+	return s
+}

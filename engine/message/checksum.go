@@ -63,6 +63,16 @@ const (
 	crcX8 uint32 = 1 << 23 // the polynomial x^8
 )
 
+// crcPowers[i] is x^(8·2^i); immutable after init.
+var crcPowers = func() (powers [31]uint32) {
+	power := crcX8
+	for i := range powers {
+		powers[i] = power
+		power = crcMul(power, power)
+	}
+	return powers
+}()
+
 // crcMul multiplies two polynomials modulo the CRC polynomial.
 func crcMul(a, b uint32) (product uint32) {
 	for ; a != 0; a <<= 1 {
@@ -72,16 +82,16 @@ func crcMul(a, b uint32) (product uint32) {
 	return product
 }
 
-// crcShift returns x^(8n): the factor that moves a checksum over n bytes.
+// crcShift returns x^(8n), for n below 2^31: the factor that moves a checksum over
+// n bytes.
 func crcShift(n int) uint32 {
-	power, square := crcX0, crcX8
-	for ; n > 0; n >>= 1 {
+	product := crcX0
+	for i := 0; n > 0; i, n = i+1, n>>1 {
 		if n&1 != 0 {
-			power = crcMul(power, square)
+			product = crcMul(product, crcPowers[i])
 		}
-		square = crcMul(square, square)
 	}
-	return power
+	return product
 }
 
 // crcShort continues a checksum over a few bytes. It does what crc32.Update does,

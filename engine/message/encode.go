@@ -251,7 +251,7 @@ func checkTopic(topic string, l Limits) error {
 // recovers the record, and inner batches, which need a kind of queue that this
 // store does not have.
 func checkNumbers(m *Message) error {
-	if _, ok := m.Properties.Get(PropertyInnerNum); ok || m.SysFlag&FlagInnerBatch != 0 {
+	if m.SysFlag&FlagInnerBatch != 0 || m.Properties.has(PropertyInnerNum) {
 		return fmt.Errorf("%w: inner batch", ErrIllegal)
 	}
 	if m.Topic == ScheduleTopic {

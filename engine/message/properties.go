@@ -133,15 +133,19 @@ func (p Properties) copyWithout(dst []byte, name string) (n int) {
 }
 
 // has says whether Delete would remove something: it also sees properties with
-// an empty value.
+// an empty value. The usual answer is no, and then costs one search.
 func (p Properties) has(name string) bool {
-	for rest := []byte(p); len(rest) > 0; {
-		var piece []byte
-		if piece, rest = cutPiece(rest); named(piece, name) {
+	for rest := []byte(p); ; {
+		i := bytes.Index(rest, []byte(name))
+		if i < 0 || len(rest) == 0 {
+			return false
+		}
+		at := len(p) - len(rest) + i
+		rest = rest[i+1:]
+		if (at == 0 || p[at-1] == propertySeparator) && named(p[at:], name) {
 			return true
 		}
 	}
-	return false
 }
 
 // openEnded says whether the last separator is missing.

@@ -81,6 +81,8 @@ func TestDeleteTakesWholeNamesAndAllOccurrences(t *testing.T) {
 		{"x\x01a\x01b\x02", "a", "x\x01a\x01b\x02"},
 		{"a\x01b", "a", ""},
 		{"", "a", ""},
+		{"", "", ""},
+		{"a\x01b\x02\x01c\x02d\x01e", "", "a\x01b\x02d\x01e"},
 	} {
 		p := Properties(c.encoded)
 		if got := p.Delete(c.name); string(got) != c.want {

@@ -164,6 +164,23 @@ func (f *File) Commit() (int64, error) {
 	return f.committed.Load() - before, nil
 }
 
+// Backed returns why a store behind the wrote position faulted: the file was
+// made shorter by somebody else, or the disk has no block for it. It returns
+// nil if the file takes a byte there now. Only the appender calls it.
+func (f *File) Backed() error {
+	info, err := f.f.Stat()
+	if err != nil {
+		return fmt.Errorf("stat %s: %w", f.path, err)
+	}
+	if info.Size() < f.size {
+		return fmt.Errorf("%s was cut from outside: %d bytes, expected %d", f.path, info.Size(), f.size)
+	}
+	if _, err := f.region.WriteAt([]byte{0}, f.wrote.Load()); err != nil {
+		return fmt.Errorf("write at %d of %s: %w", f.wrote.Load(), f.path, err)
+	}
+	return nil
+}
+
 // Sync makes the bytes below the read position durable and returns how many
 // were not before. A position moves only after the system call succeeded. One
 // goroutine at a time.

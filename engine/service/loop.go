@@ -15,6 +15,7 @@ package service
 
 import (
 	"context"
+	"log/slog"
 	"runtime/pprof"
 	"sync"
 	"time"
@@ -112,6 +113,21 @@ func (l *Loop) step() int {
 		return 0
 	}
 	return worked
+}
+
+// WarnOnce returns an OnError that logs a warning whenever a service fails in
+// another way than the last time, so that a lasting fault is one line.
+func WarnOnce(logger *slog.Logger) func(name string, err error) {
+	var mu sync.Mutex
+	last := make(map[string]string)
+	return func(name string, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if text := err.Error(); last[name] != text {
+			last[name] = text
+			logger.Warn("background service failed; it goes on", "service", name, "err", err)
+		}
+	}
 }
 
 func (l *Loop) drain() {

@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"fmt"
+
+	"commitlab/engine/message"
+	"commitlab/engine/segment"
+)
+
+// A View is a record in place, backed by the mapping. The record and all its
+// byte slices may be read until Release and never after; copy what must live
+// longer.
+type View struct {
+	message.Record
+	bytes segment.View
+}
+
+// Bytes is the whole record as stored.
+func (v *View) Bytes() []byte { return v.bytes.Bytes() }
+
+// Revoked reports that the file was taken down by force while the view was
+// held: its bytes may read as zeros.
+func (v *View) Revoked() bool { return v.bytes.Revoked() }
+
+// Release gives the mapping back. Every View from the store must be released
+// once; a second Release does nothing.
+func (v *View) Release() { v.bytes.Release() }
+
+// At returns the record that begins at a physical offset. ErrNotFound covers
+// offsets outside of the log, between records, and records that the disk cannot
+// give back.
+func (s *Store) At(offset int64) (View, error) {
+	rec, bytes, err := s.log.Record(offset)
+	if err != nil {
+		return View{}, fmt.Errorf("at: %w", classify(err))
+	}
+	return View{Record: rec, bytes: bytes}, nil
+}

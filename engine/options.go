@@ -1,0 +1,227 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"commitlab/engine/commitlog"
+	"commitlab/engine/message"
+	"commitlab/engine/mmap"
+	"commitlab/engine/segment"
+	"commitlab/engine/stats"
+)
+
+// Options are the settings of a store: plain data, the same in Go, in JSON and
+// on a command line. The zero value of a field means its default, and all
+// defaults together are the configuration that measures best ("tuned").
+// Sizes are bytes, times milliseconds, pages 4096 bytes.
+type Options struct {
+	// CommitLogFileBytes is the size of each commit log file. A directory can
+	// only be opened with the size it was made with. Default 1 GiB.
+	CommitLogFileBytes int64 `json:"commitLogFileBytes"`
+	// MaxBodyBytes limits the body of a message. Default 4 MiB.
+	MaxBodyBytes int64 `json:"maxBodyBytes"`
+	// AppendCRC "on" ends each record with a checksum over all of it.
+	AppendCRC string `json:"appendCRC"`
+
+	// AppendLock orders appends: "mutex" blocks, "spin" spins and yields.
+	AppendLock string `json:"appendLock"`
+	// Clock gives the store time: "coarse" is refreshed every millisecond,
+	// "exact" reads the system clock for each message.
+	Clock string `json:"clock"`
+	// PageCacheBusyMs: while one append holds the append lock for longer,
+	// others are refused. Default 1000.
+	PageCacheBusyMs int64 `json:"pageCacheBusyMs"`
+
+	// Allocate says where the blocks of a new file come from: "fallocate",
+	// "zerofill" or "sparse". Default fallocate, with syncPath pwrite zerofill.
+	Allocate segment.Allocation `json:"allocate"`
+	// Preallocate "on" makes the next file while the current one is written.
+	Preallocate string `json:"preallocate"`
+	// Populate says which pages are made ahead of the writer: "window", "file"
+	// or "none". Default window, with syncPath pwrite none.
+	Populate segment.Populate `json:"populate"`
+	// PopulateWindowBytes is the width of the window. Default 16 MiB.
+	PopulateWindowBytes int64 `json:"populateWindowBytes"`
+	// WarmUp "touch" stores a byte to every page of a new file.
+	WarmUp segment.WarmUp `json:"warmUp"`
+	// MemoryLock keeps the current and the next file in memory: "none", "file"
+	// or "onfault".
+	MemoryLock segment.MemoryLock `json:"memoryLock"`
+	// Advise tells the kernel how mappings are used: "normal", "sequential",
+	// "random", "willneed" or "hugepage".
+	Advise segment.Advice `json:"advise"`
+
+	// Flush says when a put returns: "async" when the message is in the page
+	// cache, "sync" when it is durable.
+	Flush string `json:"flush"`
+	// SyncPath is how bytes become durable: "msync" and "fdatasync" store
+	// through the mapping, "pwrite" collects in transient buffers first.
+	// Default msync, with flush sync pwrite.
+	SyncPath segment.SyncPath `json:"syncPath"`
+	// FlushIntervalMs is the pause between asynchronous flushes. Default 500.
+	FlushIntervalMs int64 `json:"flushIntervalMs"`
+	// FlushLeastPages is how many dirty pages such a flush waits for. Default 4.
+	FlushLeastPages int `json:"flushLeastPages"`
+	// FlushThoroughIntervalMs: after this time a flush takes what there is.
+	// Default 10000.
+	FlushThoroughIntervalMs int64 `json:"flushThoroughIntervalMs"`
+	// SyncFlushTimeoutMs limits the wait of a put with flush sync. Default 5000.
+	SyncFlushTimeoutMs int64 `json:"syncFlushTimeoutMs"`
+
+	// TransientBuffers of TransientBufferBytes each collect appends with
+	// syncPath pwrite. Default 4 of 8 MiB, at least one record each.
+	TransientBuffers     int   `json:"transientBuffers"`
+	TransientBufferBytes int64 `json:"transientBufferBytes"`
+	// CommitIntervalMs is the pause between commits of these buffers with flush
+	// async. Default 200. CommitLeastPages (4) and CommitThoroughIntervalMs
+	// (200) are as for flushes.
+	CommitIntervalMs         int64 `json:"commitIntervalMs"`
+	CommitLeastPages         int   `json:"commitLeastPages"`
+	CommitThoroughIntervalMs int64 `json:"commitThoroughIntervalMs"`
+
+	// Logger gets warnings. Default slog.Default().
+	Logger *slog.Logger `json:"-"`
+	// Mapper and Disk replace the operating system in tests.
+	Mapper mmap.Mapper  `json:"-"`
+	Disk   segment.Disk `json:"-"`
+}
+
+// Values of the options that are not types of package segment.
+const (
+	LockMutex   = "mutex"
+	LockSpin    = "spin"
+	ClockCoarse = "coarse"
+	ClockExact  = "exact"
+	FlushAsync  = "async"
+	FlushSync   = "sync"
+	On          = "on"
+	Off         = "off"
+)
+
+// ErrOption is wrapped by every complaint about an option.
+var ErrOption = errors.New("bad option")
+
+// Resolve returns o with all defaults filled in. It reports every bad value,
+// joined in one error; the result is then not usable.
+func (o Options) Resolve() (Options, error) {
+	r := &resolver{}
+	r.size("commitLogFileBytes", &o.CommitLogFileBytes, 1<<30, 4096, 1<<31-1)
+	r.size("maxBodyBytes", &o.MaxBodyBytes, message.DefaultMaxBodyBytes, 1, 1<<30)
+	resolve(r, "appendCRC", &o.AppendCRC, Off, On)
+	resolve(r, "appendLock", &o.AppendLock, LockMutex, LockSpin)
+	resolve(r, "clock", &o.Clock, ClockCoarse, ClockExact)
+	r.size("pageCacheBusyMs", &o.PageCacheBusyMs, 1000, 1, 1<<40)
+
+	resolve(r, "flush", &o.Flush, FlushAsync, FlushSync)
+	// How records become durable decides what a file should be made of.
+	paths := []segment.SyncPath{segment.SyncMsync, segment.SyncFdatasync, segment.SyncPwrite}
+	if o.Flush == FlushSync {
+		paths = []segment.SyncPath{segment.SyncPwrite, segment.SyncMsync, segment.SyncFdatasync}
+	}
+	resolve(r, "syncPath", &o.SyncPath, paths...)
+	allocations := []segment.Allocation{segment.Fallocate, segment.ZeroFill, segment.Sparse}
+	populates := []segment.Populate{segment.PopulateWindow, segment.PopulateFile, segment.PopulateNone}
+	if o.SyncPath == segment.SyncPwrite {
+		slices.Reverse(populates)
+		if o.Flush == FlushSync {
+			allocations = []segment.Allocation{segment.ZeroFill, segment.Fallocate, segment.Sparse}
+		}
+	}
+	resolve(r, "allocate", &o.Allocate, allocations...)
+	resolve(r, "preallocate", &o.Preallocate, On, Off)
+	resolve(r, "populate", &o.Populate, populates...)
+	r.size("populateWindowBytes", &o.PopulateWindowBytes, 16<<20, segment.WindowStepBytes, 1<<31)
+	resolve(r, "warmUp", &o.WarmUp, segment.WarmUpNone, segment.WarmUpTouch)
+	resolve(r, "memoryLock", &o.MemoryLock, segment.LockNone, segment.LockFile, segment.LockOnFault)
+	resolve(r, "advise", &o.Advise, segment.AdviseNormal, segment.AdviseSequential, segment.AdviseRandom, segment.AdviseWillNeed, segment.AdviseHugePage)
+
+	r.size("flushIntervalMs", &o.FlushIntervalMs, 500, 1, 1<<40)
+	r.count("flushLeastPages", &o.FlushLeastPages, 4, 1)
+	r.size("flushThoroughIntervalMs", &o.FlushThoroughIntervalMs, 10_000, 1, 1<<40)
+	r.size("syncFlushTimeoutMs", &o.SyncFlushTimeoutMs, 5_000, 1, 1<<40)
+
+	record := min(o.MaxBodyBytes+recordOverheadBytes, o.CommitLogFileBytes)
+	r.count("transientBuffers", &o.TransientBuffers, 4, 2)
+	r.size("transientBufferBytes", &o.TransientBufferBytes, max(8<<20, record), record, 1<<31)
+	r.size("commitIntervalMs", &o.CommitIntervalMs, 200, 1, 1<<40)
+	r.count("commitLeastPages", &o.CommitLeastPages, 4, 1)
+	r.size("commitThoroughIntervalMs", &o.CommitThoroughIntervalMs, 200, 1, 1<<40)
+
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Mapper == nil {
+		o.Mapper = mmap.OS
+	}
+	if o.Disk == nil {
+		o.Disk = segment.OSDisk{}
+	}
+	return o, errors.Join(r.problems...)
+}
+
+// recordOverheadBytes is how much larger than its body a record may be.
+const recordOverheadBytes = 64 << 10
+
+// A resolver fills in defaults and collects complaints.
+type resolver struct{ problems []error }
+
+func (r *resolver) complain(name string, got any, want string) {
+	r.problems = append(r.problems, fmt.Errorf("%w %s: got %v, expected %s", ErrOption, name, got, want))
+}
+
+// size resolves a number of bytes or milliseconds.
+func (r *resolver) size(name string, v *int64, byDefault, least, most int64) {
+	if *v == 0 {
+		*v = byDefault
+	}
+	if *v < least || *v > most {
+		r.complain(name, *v, fmt.Sprintf("%d to %d", least, most))
+	}
+}
+
+func (r *resolver) count(name string, v *int, byDefault, least int) {
+	if *v == 0 {
+		*v = byDefault
+	}
+	if *v < least {
+		r.complain(name, *v, fmt.Sprintf("at least %d", least))
+	}
+}
+
+// resolve resolves one of several words; the first is the default.
+func resolve[T ~string](r *resolver, name string, v *T, words ...T) {
+	if *v == "" {
+		*v = words[0]
+	}
+	if !slices.Contains(words, *v) {
+		list := make([]string, len(words))
+		for i, w := range words {
+			list[i] = string(w)
+		}
+		r.complain(name, *v, strings.Join(list, ", "))
+	}
+}
+
+// commitLog returns the part of resolved options that the commit log needs.
+func (o Options) commitLog(optional *stats.Optional) commitlog.Options {
+	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+	return commitlog.Options{
+		Files: segment.Options{
+			FileBytes: o.CommitLogFileBytes, Allocate: o.Allocate, Populate: o.Populate, WindowBytes: o.PopulateWindowBytes,
+			WarmUp: o.WarmUp, MemoryLock: o.MemoryLock, Advise: o.Advise,
+			Mapper: o.Mapper, Disk: o.Disk, Optional: optional,
+		},
+		SpinLock: o.AppendLock == LockSpin, ExactClock: o.Clock == ClockExact, BusyAfter: ms(o.PageCacheBusyMs),
+		Preallocate: o.Preallocate == On,
+		SyncPath:    o.SyncPath, BufferCount: o.TransientBuffers, BufferBytes: o.TransientBufferBytes,
+		GroupSync:     o.Flush == FlushSync,
+		FlushInterval: ms(o.FlushIntervalMs), FlushLeastPages: o.FlushLeastPages, FlushThorough: ms(o.FlushThoroughIntervalMs),
+		CommitInterval: ms(o.CommitIntervalMs), CommitLeastPages: o.CommitLeastPages, CommitThorough: ms(o.CommitThoroughIntervalMs),
+		Logger: o.Logger,
+	}
+}

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"fmt"
+
+	"commitlab/engine/commitlog"
+	"commitlab/engine/message"
+)
+
+// A PutResult says where a message was stored.
+type PutResult = commitlog.Position
+
+// Put stores a message. When it returns without error the message can be read
+// and survives the process; with flush sync it survives a power cut as well,
+// unless the message carries the property WAIT=false. The store reads the
+// message only during the call.
+//
+// With ErrFlushTimeout the result is valid: the message is stored, but not
+// known to be durable. With any other error nothing was stored, except that
+// after a failed sync (ErrSyncFailed) nobody can tell.
+func (s *Store) Put(m *message.Message) (PutResult, error) {
+	plan, err := message.Prepare(m, s.limits)
+	if err != nil {
+		return PutResult{}, fmt.Errorf("put: %w", err)
+	}
+	pos, err := s.log.Append(m, &plan)
+	if err != nil {
+		return PutResult{}, fmt.Errorf("put: %w", classify(err))
+	}
+	if s.sync && waits(m) {
+		return pos, s.durable(pos)
+	}
+	return pos, nil
+}
+
+// PutBatch stores messages of one topic and queue next to each other in the
+// log, all or none. Results and errors are as for Put, one result for each
+// message.
+func (s *Store) PutBatch(batch []message.Message) ([]PutResult, error) {
+	if len(batch) == 0 {
+		return nil, fmt.Errorf("put batch: %w: it is empty", ErrIllegalMessage)
+	}
+	plans := make([]message.Plan, len(batch))
+	wait := false
+	for i := range batch {
+		m := &batch[i]
+		if m.Topic != batch[0].Topic || m.QueueID != batch[0].QueueID {
+			return nil, fmt.Errorf("put batch: %w: message %d goes to queue %s/%d, message 0 to %s/%d",
+				ErrIllegalMessage, i, m.Topic, m.QueueID, batch[0].Topic, batch[0].QueueID)
+		}
+		if message.TransactionOf(m.SysFlag) != message.TransactionNone {
+			return nil, fmt.Errorf("put batch: %w: message %d is part of a transaction", ErrIllegalMessage, i)
+		}
+		if _, delayed := m.Properties.Get(message.PropertyDelay); delayed {
+			return nil, fmt.Errorf("put batch: %w: message %d is delayed", ErrIllegalMessage, i)
+		}
+		plan, err := message.Prepare(m, s.limits)
+		if err != nil {
+			return nil, fmt.Errorf("put batch: message %d: %w", i, err)
+		}
+		plans[i] = plan
+		wait = wait || waits(m)
+	}
+	results := make([]PutResult, len(batch))
+	if err := s.log.AppendBatch(batch, plans, results); err != nil {
+		return nil, fmt.Errorf("put batch: %w", classify(err))
+	}
+	if s.sync && wait {
+		return results, s.durable(results[len(results)-1])
+	}
+	return results, nil
+}
+
+// durable waits until the record that ends the put is.
+func (s *Store) durable(last PutResult) error {
+	if err := s.log.WaitDurable(last.End(), s.timeout); err != nil {
+		return fmt.Errorf("put at offset %d: %w", last.PhysicalOffset, classify(err))
+	}
+	return nil
+}
+
+// waits reports whether the producer wants to wait for durability.
+func waits(m *message.Message) bool {
+	v, ok := m.Properties.Get(message.PropertyWait)
+	return !ok || string(v) != "false"
+}
