@@ -125,17 +125,6 @@ func TestFaultOutsideOfMappingsPassesThroughAGuard(t *testing.T) {
 	t.Errorf("guard returned %v", err)
 }
 
-// An unguarded goroutine must not be covered by another's guard: the setting is per
-// goroutine, and a guard that looked global would be trusted where it does not hold.
-func TestGuardIsPerGoroutine(t *testing.T) {
-	defer Recover(new(error), GuardFaults())
-	other := make(chan bool)
-	go func() { other <- debug.SetPanicOnFault(false) }()
-	if <-other {
-		t.Error("a new goroutine is guarded")
-	}
-}
-
 var sink byte
 
 // The costs of one guarded load: against the plain one, and by the closure form.
