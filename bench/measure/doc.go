@@ -8,18 +8,22 @@
 //	ended there:               Done                         Late        Unfinished, NeverSent
 //
 // In an open loop the schedule (bench/pace) gives each operation number a due
-// time. Workers draw the next number from a shared counter, wait for its due
-// time and start, late if need be; nothing is skipped. Of each operation
+// time. Workers draw numbers in order (see tickets), each not before its due
+// time and late if need be; nothing is skipped. Of each operation
 //
-//	due        worker free      start                      end
-//	 |---------------|------------|---------------------------|
-//	 |<-- queueing ->|<-- lag --->|<--------- service ------->|
-//	 |<---------- slip ---------->|                           |
-//	 |<--------------------- response ----------------------->|
+//	due       worker ideally free       start                  end
+//	 |---------------|--------------------|---------------------|
+//	 |<-- queueing ->|<------ lag ------->|<----- service ----->|
+//	 |<------------- slip --------------->|                     |
+//	 |<---------------------- response ------------------------>|
 //
-// response, service and slip are reported; lag is the part of the slip that the
-// generator owes to itself, and the one that decides whether a run is valid. A
-// target that stalls has large slips, since its callers queue, and small lags.
+// response, service and slip are reported. Lag is the part of the slip that the
+// generator owes to itself: how much later the operation started than it would
+// have if its worker had only ever waited for due times and for the target, that
+// is max(due, end of its last operation in that ideal course). A target that
+// stalls makes its callers queue, with large slips and no lag. A generator that
+// is held up, or too slow, makes large lags, also for the operations that pile up
+// behind the one it was late with. Lag decides whether a run is valid.
 //
 // An operation belongs to the window by its due time, wherever it ends: one due
 // in the warm-up and ended in the window is not kept; one due in the window and

@@ -8,7 +8,7 @@ import (
 // work is the life of one worker. It is the operation path: between two Ops it
 // takes no lock and allocates nothing.
 func (r *run) work(w *Worker) {
-	due, start, ok := r.begin(w, r.clock.Now())
+	due, start, ok := r.begin(w)
 	for ok {
 		w.measuring = due >= time.Duration(r.cut.Load())
 		w.noteCount = 0
@@ -16,6 +16,8 @@ func (r *run) work(w *Worker) {
 		w.rec.gate.Store(w.inside)
 		err := r.inst.Op(w)
 		end := r.clock.Now()
+		w.ideal = max(due, w.ideallyFree)
+		w.ideallyFree = w.ideal + end - start
 
 		b := w.rec.open()
 		if r.abandoned.Load() {
@@ -27,37 +29,25 @@ func (r *run) work(w *Worker) {
 		} else {
 			r.record(w, b, due, start, end)
 		}
-		due, start, ok = r.begin(w, end)
+		due, start, ok = r.begin(w)
 	}
 	w.rec.gate.Store(gateIdle)
 }
 
 // begin takes the worker's next operation and returns when it may start; ok is
-// false when there is none. The worker has been free since free.
+// false when there is none.
 //
 // The gate may still say "recording" from the operation before; it is set to
 // idle before anything that takes long.
-func (r *run) begin(w *Worker, free time.Duration) (due, start time.Duration, ok bool) {
-	w.free = free
+func (r *run) begin(w *Worker) (due, start time.Duration, ok bool) {
 	if r.closed {
 		start = r.clock.Now()
 		w.N = w.taken
 		w.taken++
 		return start, start, start < time.Duration(r.end.Load())
 	}
-	w.N = r.next.Add(1) - 1
-	due = r.plan.Pacer.Due(w.N)
-	if due >= time.Duration(r.end.Load()) {
-		return due, 0, false
-	}
-	start = r.clock.Now()
-	if start < due {
-		w.rec.gate.Store(gateIdle)
-		if start, ok = w.waiter.Until(due); !ok {
-			return due, start, false
-		}
-	}
-	return due, start, start < time.Duration(r.sendUntil.Load())
+	w.N, due, start, ok = r.tickets.draw(w, &r.end, r.stop)
+	return due, start, ok && start < time.Duration(r.sendUntil.Load())
 }
 
 // record books an operation that ended well. b is open.
@@ -78,16 +68,13 @@ func (r *run) record(w *Worker, b *buffer, due, start, end time.Duration) {
 	} else {
 		b.late++
 	}
-	b.inside += end - start
 	ops := &b.ops[0]
 	ops[service].record(int64(end - start))
 	worst := end - start
 	if !r.closed {
-		late := start - max(due, w.free)
-		b.lagging += late
 		ops[response].record(int64(end - due))
 		ops[slip].record(int64(start - due))
-		ops[lag].record(int64(late))
+		ops[lag].record(int64(start - w.ideal))
 		worst = end - due
 	}
 	if r.plan.OutlierOver > 0 && worst >= r.plan.OutlierOver {

@@ -49,10 +49,6 @@ type Outcome struct {
 	Hiccup  *Dist // how late a thread that only sleeps woke up
 	// Busy is the share of the workers' time in the window spent inside Op.
 	Busy float64
-	// GeneratorShare is the share that the generator's own lag has in the time in
-	// which workers had something to do: lag / (lag + service). A shortfall with a
-	// small share is the target's.
-	GeneratorShare float64
 
 	Steadiness      Steadiness
 	OutliersDropped uint64
@@ -111,9 +107,6 @@ func (r *run) addWindow(o *Outcome) {
 	if o.Window > 0 {
 		o.AchievedPerS = float64(r.sum.ended) / o.Window.Seconds()
 		o.Busy = r.sum.busy.Seconds() / (o.Window.Seconds() * float64(r.plan.Workers))
-	}
-	if atWork := r.sum.inside + r.sum.lagging; atWork > 0 {
-		o.GeneratorShare = float64(r.sum.lagging) / float64(atWork)
 	}
 	if r.closed {
 		return

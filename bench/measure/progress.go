@@ -98,8 +98,6 @@ func (r *run) takeBuffer(w *Worker, b *buffer, slow []Outlier) []Outlier {
 	r.sum.done += b.done
 	r.sum.late += b.late
 	r.sum.failed += b.failed
-	r.sum.inside += b.inside
-	r.sum.lagging += b.lagging
 	r.sum.ended += b.ended
 	r.sum.busy += b.busy
 	r.sum.dropped += b.dropped

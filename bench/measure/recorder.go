@@ -24,11 +24,9 @@ type buffer struct {
 	ops []series // in the order of the plan's names
 
 	// Of primary operations that belong to the window:
-	done    uint64        // ended well, inside the window
-	late    uint64        // ended well, after it
-	failed  uint64        // returned an error
-	inside  time.Duration // spent in Op
-	lagging time.Duration // spent between being free and due, and starting
+	done   uint64 // ended well, inside the window
+	late   uint64 // ended well, after it
+	failed uint64 // returned an error
 
 	// Of whatever a worker did in the window, also for operations due before it:
 	ended uint64        // operations that ended well

@@ -53,10 +53,9 @@ type run struct {
 	gone    chan struct{}  // closed when all workers have returned
 	stop    chan struct{}  // closed by halt: ends waits
 
-	_    [64]byte
-	next atomic.Uint64 // number of the next operation of an open loop
-	_    [64]byte
+	tickets *tickets // of an open loop
 
+	_ [64]byte
 	// Limits of the run's clock, in nanoseconds; written by the controlling
 	// goroutine, read by workers for each operation.
 	cut       atomic.Int64 // start of the window; MaxInt64 until a closed loop has warmed up
@@ -97,6 +96,7 @@ func newRun(inst Instance, plan Plan, sink Sink) *run {
 	}
 	r.setWindow(math.MaxInt64, math.MaxInt64)
 	if !r.closed {
+		r.tickets = newTickets(plan.Pacer)
 		cut := plan.Warmup
 		if plan.WarmupOps > 0 {
 			cut = max(cut, plan.Pacer.Due(plan.WarmupOps))

@@ -21,18 +21,21 @@ type Worker struct {
 	// schedule, shared by all workers; in a closed loop a count of this worker.
 	N uint64
 
-	names     []string // immutable
-	clock     *pace.Clock
-	rec       *recorder
-	waiter    *pace.Waiter
-	free      time.Duration // when the worker was ready for the current operation
-	taken     uint64        // operations begun in a closed loop
-	measuring bool          // the current operation belongs to the window
-	inside    int64         // gate value while inside the current Op
-	notes     [maxNotes]Note
-	noteCount int
-	warmed    atomic.Uint64 // operations done before the window of a closed loop
-	_         [64]byte      // workers do not share cache lines
+	names  []string // immutable
+	clock  *pace.Clock
+	rec    *recorder
+	waiter *pace.Waiter
+	// ideallyFree is when the worker would have ended its last operation if the
+	// generator had never been late; see package comment on lag.
+	ideallyFree time.Duration
+	ideal       time.Duration // start of the current operation in that course
+	taken       uint64        // operations begun in a closed loop
+	measuring   bool          // the current operation belongs to the window
+	inside      int64         // gate value while inside the current Op
+	notes       [maxNotes]Note
+	noteCount   int
+	warmed      atomic.Uint64 // operations done before the window of a closed loop
+	_           [64]byte      // workers do not share cache lines
 }
 
 // NewWorker makes a worker outside of a run, for drivers that count instead of

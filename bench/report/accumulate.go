@@ -107,7 +107,7 @@ func (a *accumulator) finish() (map[string]*RunLatency, map[string]*result.Distr
 		t.point(a.start)
 		totals[tag] = t.total
 		reduced[tag] = &RunLatency{
-			Count: t.total.Count(), Extremes: t.total.Extremes,
+			Count: t.total.Count(), Extremes: t.total.Extremes, MeanNs: mean(t.total),
 			Values: values(t.total), Curve: curve(t.total), Series: t.points,
 		}
 	}

@@ -134,7 +134,7 @@ func (r *Run) timeBlock(tag string) (chart.TimeBlock, bool) {
 
 // ratioFigure draws the comparisons of a tag with the first configuration.
 func (g *Group) ratioFigure(tag string) string {
-	f := chart.Ratios{Title: "Ratio of the " + describeTag(tag)}
+	f := chart.Ratios{Title: "Ratio of the " + describeTag(tag), Noise: g.noiseIntervals(tag)}
 	for s, statistic := range Statistics {
 		for i, c := range g.Cells {
 			p := find(g.Comparisons, c, tag, s)
@@ -148,25 +148,22 @@ func (g *Group) ratioFigure(tag string) string {
 				Estimate: p.Ratio, Low: low, High: high, Blocks: p.Blocks,
 			})
 		}
-		f.Rows = append(f.Rows, g.noiseFigureRows(tag, s, statistic.Name)...)
 	}
 	return f.SVG()
 }
 
-// noiseFigureRows draws the A/A pair as one more row: its distance from 1 is
-// what this study cannot tell from nothing.
-func (g *Group) noiseFigureRows(tag string, s int, name string) []chart.RatioRow {
-	var rows []chart.RatioRow
+// noiseIntervals returns what the A/A pair, if there is one with enough
+// blocks, differed by in each statistic.
+func (g *Group) noiseIntervals(tag string) map[string]chart.Interval {
+	out := map[string]chart.Interval{}
 	for _, c := range g.Checks {
-		if p := find(c.Results, c.B, tag, s); p != nil && c.Kind == result.AA {
-			low, high := p.bounds()
-			rows = append(rows, chart.RatioRow{
-				Name: "A/A " + c.A.Label, Statistic: name, Class: "hiccup",
-				Estimate: p.Ratio, Low: low, High: high, Blocks: p.Blocks,
-			})
+		for i, s := range Statistics {
+			if p := find(c.Results, c.B, tag, i); p != nil && c.Kind == result.AA && p.Enough {
+				out[s.Name] = chart.Interval{Low: p.Low, High: p.High}
+			}
 		}
 	}
-	return rows
+	return out
 }
 
 func describeTag(tag string) string {

@@ -82,12 +82,14 @@ func readExtremes(r *result.Run) (map[string]result.Extremes, error) {
 	return all, nil
 }
 
-// addSamples notes how many independent values stand behind each percentile.
+// addSamples notes the summary, which tells how many independent values stand
+// behind each percentile.
 func (r *Run) addSamples(from *result.Run) error {
 	s, err := from.Summary()
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Dir, err)
 	}
+	r.Summary = &s
 	for tag, l := range r.Latency {
 		op, kind := splitTag(tag)
 		if kind == "" {

@@ -76,6 +76,9 @@ type Run struct {
 	Block    Block
 	Dropped  string // why the run does not count, "" if it does
 	Latency  map[string]*RunLatency
+	// Summary is the run's figures as loadgen prints them; nil where the files
+	// are too damaged to compute it.
+	Summary *result.Summary
 }
 
 // Block identifies one block: configurations are paired within it.
@@ -89,6 +92,7 @@ type Block struct {
 type RunLatency struct {
 	Count    int64
 	Extremes result.Extremes
+	MeanNs   float64   // NaN without operations
 	Values   []float64 // of Statistics, in nanoseconds; NaN without operations
 	// Samples says per percentile ("p99.9") how many independent values stand
 	// behind it; nil where that could not be computed.

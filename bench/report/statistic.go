@@ -33,6 +33,14 @@ func at(d *result.Distribution, percent float64) float64 {
 	return float64(min(v, top))
 }
 
+// mean returns the mean latency in nanoseconds, NaN without operations.
+func mean(d *result.Distribution) float64 {
+	if d.Count() == 0 {
+		return math.NaN()
+	}
+	return d.Hist.Mean()
+}
+
 // values returns the latency at each of Statistics.
 func values(d *result.Distribution) []float64 {
 	out := make([]float64, len(Statistics))

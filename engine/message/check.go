@@ -20,12 +20,22 @@ const (
 // Checksum selects which checksum Check verifies.
 type Checksum int
 
-// The choices. ChecksumRecord demands a record CRC, which covers the body too.
+// The choices.
 const (
+	// ChecksumBody: the body CRC. Topic and properties stay unprotected.
 	ChecksumBody Checksum = iota
+	// ChecksumRecord: the record CRC, which must be there and covers the body too.
 	ChecksumRecord
+	// ChecksumStrongest: the record CRC if the record ends in one, else the body
+	// CRC. For a log whose writers have had Limits.AppendCRC on and off.
+	ChecksumStrongest
+	// ChecksumNone: lengths and positions only.
 	ChecksumNone
 )
+
+// Note: the Java store without its CRC option keeps a record CRC that came with a
+// message, for instance through a retry. ChecksumStrongest would refuse such a
+// record, so it is not the default.
 
 // CheckOptions tune Check. The zero value is what recovery of the Java store
 // does by default.
@@ -78,9 +88,9 @@ func (s Step) String() string {
 var ErrBadRecord = errors.New("bad record")
 
 // CheckError says which test a would-be record failed. Got and Want are in the
-// unit of the step: bytes, a magic, a checksum, an offset. Want is a limit for
-// StepHeader, StepBounds and StepField, and 0 where nothing in particular was
-// wanted.
+// unit of the step: bytes, a magic, a checksum (-1 if there is none), an offset.
+// Want is a limit for StepHeader, StepBounds and StepField, and 0 where nothing
+// in particular was wanted.
 type CheckError struct {
 	Step      Step
 	Field     string // of StepField
@@ -117,8 +127,8 @@ func bad(step Step, got, want int64) *CheckError {
 //	KindRecord   size is that of the record
 //	KindBlank    size is 0: the rest of the file is filler
 //	KindInvalid  err is a *CheckError. size is 0, except for StepLength, where it
-//	             is what the record says (at most len(b)), so that a reader may
-//	             step over it
+//	             is what the record says (more than 0, at most len(b)), so that a
+//	             reader may step over it
 //
 // The tests are those of the Java store, in an order that gives the same answer,
 // but with bounds in 64 bits and two additions: CheckOptions.Position and
@@ -170,26 +180,33 @@ func (f *frame) verify(b []byte, o CheckOptions) *CheckError {
 			return bad(StepPosition, at, o.PhysicalOffset)
 		}
 	}
-	if o.Checksum == ChecksumBody && f.bodyBytes > 0 {
+	properties := Properties(b[f.properties:f.end])
+	recorded, found := recordCRC(properties)
+	checksum := o.Checksum
+	if checksum == ChecksumStrongest {
+		checksum = ChecksumBody
+		if found {
+			checksum = ChecksumRecord
+		}
+	}
+	if checksum == ChecksumBody && f.bodyBytes > 0 {
 		want := binary.BigEndian.Uint32(b[offBodyCRC:])
 		if got := Checksum32(b[f.body : f.body+f.bodyBytes]); got != want {
 			return bad(StepBodyCRC, int64(got), int64(want))
 		}
 	}
-	properties := Properties(b[f.properties:f.end])
 	if o.DupInfo && len(properties) > 0 {
 		v, ok := properties.Get(PropertyDupInfo)
 		if !ok || bytes.Count(v, []byte{'_'}) != 1 || v[0] == '_' || v[len(v)-1] == '_' {
 			return bad(StepDupInfo, 0, 0)
 		}
 	}
-	if o.Checksum == ChecksumRecord {
-		want, ok := recordCRC(properties)
-		if !ok || f.end != f.size {
+	if checksum == ChecksumRecord {
+		if !found || f.end != f.size {
 			return bad(StepRecordCRC, -1, 0)
 		}
-		if got := int64(Checksum32(b[:f.size-crcTailBytes])); got != want {
-			return bad(StepRecordCRC, got, want)
+		if got := int64(Checksum32(b[:f.size-crcTailBytes])); got != recorded {
+			return bad(StepRecordCRC, got, recorded)
 		}
 	}
 	return nil

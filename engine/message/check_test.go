@@ -35,6 +35,7 @@ func TestCheckNamesTheStepThatFails(t *testing.T) {
 		{"huge size", func(b []byte) []byte { be.PutUint32(b, math.MaxInt32); return b }, CheckOptions{}, StepBounds, 0},
 		{"negative size", func(b []byte) []byte { be.PutUint32(b, 0x80000000); return b }, CheckOptions{}, StepField, 0},
 		{"size 0 with magic", func(b []byte) []byte { be.PutUint32(b, 0); return b }, CheckOptions{}, StepField, 0},
+		{"size 0 with magic and no body", func(b []byte) []byte { be.PutUint32(b, 0); clear(b[vectorBodyLen:]); return b }, CheckOptions{}, StepField, 0},
 		{"zeros", func(b []byte) []byte { clear(b); return b }, CheckOptions{}, StepUnwritten, 0},
 		{"magic", func(b []byte) []byte { b[7]++; return b }, CheckOptions{}, StepMagic, 0},
 		{"header only", func(b []byte) []byte { be.PutUint32(b, 40); return b[:40] }, CheckOptions{}, StepField, 0},
@@ -115,6 +116,30 @@ func TestBlankEndsAFile(t *testing.T) {
 	PutBlank(rest[:BlankBytes], BlankBytes)
 	if _, kind, err := Check(rest[:BlankBytes], CheckOptions{BlankSize: BlankBytes}); kind != KindBlank || err != nil {
 		t.Errorf("the smallest blank: %v, %v", kind, err)
+	}
+}
+
+// A log may hold records of both kinds when the option was switched.
+func TestStrongestChecksumTakesWhatIsThere(t *testing.T) {
+	for _, c := range []struct {
+		appendCRC bool
+		damaged   int // byte of the record; -1: none
+		step      Step
+	}{
+		{false, -1, 0},
+		{false, vectorBody, StepBodyCRC},
+		{false, vectorProps, 0},
+		{true, -1, 0},
+		{true, vectorBody, StepRecordCRC},
+		{true, vectorProps, StepRecordCRC},
+	} {
+		b := mustEncode(t, vectorMessage(), Limits{AppendCRC: c.appendCRC}, 7, 0, vectorStoreMs)
+		if c.damaged >= 0 {
+			b[c.damaged] ^= 1
+		}
+		if _, _, err := Check(b, CheckOptions{Checksum: ChecksumStrongest}); stepOf(err) != c.step {
+			t.Errorf("record CRC %v, byte %d damaged: %v, want step %v", c.appendCRC, c.damaged, err, c.step)
+		}
 	}
 }
 

@@ -136,6 +136,9 @@ func frameOf(b []byte) (f frame, fault *CheckError) {
 	if len(b) < f.body {
 		return f, badField("head", len(b), f.body)
 	}
+	if f.size < f.body {
+		return f, badField("total size", f.size, f.body)
+	}
 	f.bodyBytes = int(int32(be.Uint32(b[f.body-4:])))
 	if room := min(len(b)-f.body, f.size); f.bodyBytes < 0 || f.bodyBytes > room {
 		return f, badField("body length", f.bodyBytes, room)

@@ -12,7 +12,7 @@ import (
 func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, checksum uint8, dupInfo bool, position int64, blankSize int64) {
 		o := CheckOptions{
-			Checksum: Checksum(checksum % 3), DupInfo: dupInfo,
+			Checksum: Checksum(checksum % 4), DupInfo: dupInfo,
 			Position: position >= 0, PhysicalOffset: position, BlankSize: blankSize,
 		}
 		size, kind, err := Check(b, o)

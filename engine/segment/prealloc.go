@@ -3,6 +3,7 @@ package segment
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -59,7 +60,7 @@ func (p *Prealloc) Step(now time.Time) (int, error) {
 	if idle {
 		return len(rolled), nil
 	}
-	file, err := create(p.dir, base, p.opt)
+	file, err := Create(filepath.Join(p.dir, FileName(base)), base, p.opt)
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +104,7 @@ func (p *Prealloc) Request(base int64) {
 func (p *Prealloc) Take(base int64) (file *File, waited time.Duration, err error) {
 	start := time.Now()
 	if p.inline {
-		file, err = create(p.dir, base, p.opt)
+		file, err = Create(filepath.Join(p.dir, FileName(base)), base, p.opt)
 		return file, time.Since(start), err
 	}
 	p.mu.Lock()

@@ -13,11 +13,10 @@ import (
 // 20 decimal digits.
 func FileName(base int64) string { return fmt.Sprintf("%020d", base) }
 
-// create makes a new file that is ready for the appender: blocks, name and
-// length durable, mapped, populated, warmed and locked as the options ask. On
-// failure nothing is left behind.
-func create(dir string, base int64, o *Options) (*File, error) {
-	path := filepath.Join(dir, FileName(base))
+// Create makes a new file at path that is ready for the appender: blocks, name
+// and length durable, mapped, populated, warmed and locked as the options ask.
+// On failure nothing is left behind. The path must not exist.
+func Create(path string, base int64, o *Options) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("create log file: %w", err)
@@ -31,7 +30,7 @@ func create(dir string, base int64, o *Options) (*File, error) {
 	if err := o.Disk.SyncFile(f); err != nil {
 		return fail(errors.Join(fmt.Errorf("sync new file %s: %w", path, err), f.Close()))
 	}
-	if err := o.Disk.SyncDir(dir); err != nil {
+	if err := o.Disk.SyncDir(filepath.Dir(path)); err != nil {
 		return fail(errors.Join(fmt.Errorf("sync directory of new file %s: %w", path, err), f.Close()))
 	}
 	file, err := newFile(f, base, o)
@@ -46,8 +45,8 @@ func create(dir string, base int64, o *Options) (*File, error) {
 	return file, nil
 }
 
-// open maps an existing file of the right size, all positions at its end.
-func open(path string, base int64, o *Options) (*File, error) {
+// Open maps an existing file of o.FileBytes bytes, all positions at its end.
+func Open(path string, base int64, o *Options) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open log file: %w", err)

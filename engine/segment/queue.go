@@ -56,7 +56,7 @@ func OpenQueue(dir string, o *Options, logger *slog.Logger) (*Queue, error) {
 	}
 	files := make([]*File, 0, len(found))
 	for _, e := range found {
-		f, err := open(e.path, e.base, o)
+		f, err := Open(e.path, e.base, o)
 		if err != nil {
 			for _, g := range files {
 				g.Shutdown()
@@ -152,12 +152,23 @@ func (q *Queue) Add(f *File) {
 
 // Create makes the file at base and adds it.
 func (q *Queue) Create(base int64) (*File, error) {
-	f, err := create(q.dir, base, q.opt)
+	f, err := Create(filepath.Join(q.dir, FileName(base)), base, q.opt)
 	if err != nil {
 		return nil, err
 	}
 	q.Add(f)
 	return f, nil
+}
+
+// RemoveFirst takes the first file from the list when it is f, after its
+// Destroy.
+func (q *Queue) RemoveFirst(f *File) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if files := q.Files(); len(files) > 0 && files[0] == f {
+		rest := files[1:]
+		q.files.Store(&rest)
+	}
 }
 
 // Truncate sets the end of the log to the given offset, for recovery: the

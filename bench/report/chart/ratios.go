@@ -21,10 +21,14 @@ type Ratios struct {
 	Title string
 	Base  string // name of the configuration that is 1
 	Rows  []RatioRow
-	// NoiseLow and NoiseHigh bound what two runs of the same configuration
-	// differed by, drawn as a band; zero when it was not measured.
-	NoiseLow, NoiseHigh float64
+	// Noise holds, by statistic, the interval of what the same configuration
+	// differed from itself by, where that was measured. It is drawn as a band
+	// behind the rows of the statistic.
+	Noise map[string]Interval
 }
+
+// Interval is a range of ratios.
+type Interval struct{ Low, High float64 }
 
 const (
 	ratiosWidth = 1140.0
@@ -41,18 +45,20 @@ func (f Ratios) SVG() string {
 			e.add(v)
 		}
 	}
+	for _, n := range f.Noise {
+		e.add(n.Low)
+		e.add(n.High)
+	}
 	if len(f.Rows) == 0 || e.min == e.max {
 		return ""
 	}
-	top, bottom := 40.0, f.bottom(40)
+	const top = 40.0
+	ys, bottom := f.layout(top)
 	low, high := e.rounded()
 	x := logScale{low, high, 250, ratiosWidth - 200}
 
 	c := newCanvas("ratios", f.Title, f.describe(), ratiosWidth, bottom+36)
 	c.text("heading", 0, 14, start, f.Title)
-	if f.NoiseLow > 0 && f.NoiseHigh > f.NoiseLow {
-		c.rect("noise", x.at(f.NoiseLow), top-8, x.at(f.NoiseHigh)-x.at(f.NoiseLow), bottom-top+8)
-	}
 	for _, t := range x.ticks() {
 		at := x.at(t.value)
 		if !t.major {
@@ -64,26 +70,26 @@ func (f Ratios) SVG() string {
 	}
 	c.line("one", x.at(1), top-12, x.at(1), bottom)
 	c.text("axis", x.at(1), top-16, middle, f.Base)
-	y := top
 	for i, r := range f.Rows {
-		if i > 0 && r.Statistic != f.Rows[i-1].Statistic {
-			y += ratiosGap
+		if n, ok := f.Noise[r.Statistic]; ok {
+			c.rect("noise", x.at(n.Low), ys[i], x.at(n.High)-x.at(n.Low), ratiosRow)
 		}
-		f.drawRow(c, i, r, x, y+ratiosRow/2)
-		y += ratiosRow
+		f.drawRow(c, i, r, x, ys[i]+ratiosRow/2)
 	}
 	return c.close()
 }
 
-func (f Ratios) bottom(top float64) float64 {
+// layout returns the upper edge of each row and the lower edge of the last.
+func (f Ratios) layout(top float64) (ys []float64, bottom float64) {
 	y := top
 	for i, r := range f.Rows {
 		if i > 0 && r.Statistic != f.Rows[i-1].Statistic {
 			y += ratiosGap
 		}
+		ys = append(ys, y)
 		y += ratiosRow
 	}
-	return y
+	return ys, y
 }
 
 func (f Ratios) drawRow(c *canvas, i int, r RatioRow, x logScale, y float64) {
