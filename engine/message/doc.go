@@ -55,8 +55,8 @@
 // # Reading
 //
 // [Check] judges bytes that may be anything: torn, stale, foreign. [Decode]
-// parses a record that is known to be one. Both accept any bytes without
-// panicking and do all bounds arithmetic in 64 bits. What Check accepts, Decode
+// parses a record that is known to be one. Both take any bytes without panicking,
+// and no sum in a bounds check can overflow. What Check accepts, Decode
 // decodes.
 //
 // # Where this differs from the Java store on purpose
