@@ -72,7 +72,7 @@ func lines(path string) iter.Seq2[line, error] {
 			return
 		}
 		defer f.Close()
-		r := bufio.NewReaderSize(f, 256<<10)
+		r := bufio.NewReaderSize(f, 64<<10)
 		var long []byte // the parts of a line longer than r's buffer
 		for n := 1; ; {
 			part, err := r.ReadSlice('\n')
