@@ -209,6 +209,10 @@ func resolve[T ~string](r *resolver, name string, v *T, words ...T) {
 
 // commitLog returns the part of resolved options that the commit log needs.
 func (o Options) commitLog(optional *stats.Optional) commitlog.Options {
+	checksum := message.ChecksumBody
+	if o.AppendCRC == On {
+		checksum = message.ChecksumStrongest
+	}
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	return commitlog.Options{
 		Files: segment.Options{
@@ -216,6 +220,7 @@ func (o Options) commitLog(optional *stats.Optional) commitlog.Options {
 			WarmUp: o.WarmUp, MemoryLock: o.MemoryLock, Advise: o.Advise,
 			Mapper: o.Mapper, Disk: o.Disk, Optional: optional,
 		},
+		Checksum: checksum,
 		SpinLock: o.AppendLock == LockSpin, ExactClock: o.Clock == ClockExact, BusyAfter: ms(o.PageCacheBusyMs),
 		Preallocate: o.Preallocate == On,
 		SyncPath:    o.SyncPath, BufferCount: o.TransientBuffers, BufferBytes: o.TransientBufferBytes,

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"commitlab/engine/message"
 	"commitlab/engine/segment"
 )
 
@@ -11,6 +12,9 @@ import (
 // the defaults.
 type Options struct {
 	Files segment.Options
+
+	// Checksum is what recovery verifies of each record.
+	Checksum message.Checksum
 
 	SpinLock      bool // spin instead of blocking on the append lock
 	ExactClock    bool // read the system clock for every store time

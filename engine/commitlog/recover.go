@@ -110,7 +110,7 @@ func (l *Log) walk(files []*segment.File) (end int64, at int, reason error, err 
 func (l *Log) walkFile(data []byte, base int64) (end int64, sealed bool, reason error, err error) {
 	defer mmap.Recover(&err, mmap.GuardFaults())
 	for pos := int64(0); ; {
-		size, kind, reason := message.Check(data[pos:], message.CheckOptions{Position: true, PhysicalOffset: base + pos})
+		size, kind, reason := message.Check(data[pos:], l.checks(base+pos, int64(len(data))-pos))
 		switch kind {
 		case message.KindBlank:
 			return base + pos, true, nil, nil
@@ -122,6 +122,12 @@ func (l *Log) walkFile(data []byte, base int64) (end int64, sealed bool, reason 
 		}
 		pos += int64(size)
 	}
+}
+
+// checks is what a record at a place must pass. left is the number of bytes
+// from there to the end of the file.
+func (l *Log) checks(offset, left int64) message.CheckOptions {
+	return message.CheckOptions{Checksum: l.opt.Checksum, Position: true, PhysicalOffset: offset, BlankSize: left}
 }
 
 // account notes the queue offset that a sound record used up.
@@ -153,9 +159,9 @@ func (l *Log) soundBehind(files []*segment.File, at int, end int64, h History) (
 			return 0, false, err
 		}
 		if i == 0 {
-			offset, found, err = searchSound(data, f.Base(), from, h)
+			offset, found, err = l.searchSound(data, f.Base(), from, h)
 		} else {
-			found, err = soundAt(data, f.Base(), 0, h)
+			found, err = l.soundAt(data, f.Base(), 0, h)
 			offset = f.Base()
 		}
 		release()
@@ -179,7 +185,7 @@ func wholeFile(f *segment.File) (data []byte, release func(), err error) {
 
 // searchSound tries every place in data[from:] that holds the magic of a
 // record.
-func searchSound(data []byte, base, from int64, h History) (offset int64, found bool, err error) {
+func (l *Log) searchSound(data []byte, base, from int64, h History) (offset int64, found bool, err error) {
 	defer mmap.Recover(&err, mmap.GuardFaults())
 	const magicAt = 4
 	limit := min(from+probeBytes, int64(len(data)))
@@ -193,7 +199,7 @@ func searchSound(data []byte, base, from int64, h History) (offset int64, found 
 				break
 			}
 			pos += int64(i)
-			if ok, err := soundAt(data, base, pos, h); ok || err != nil {
+			if ok, err := l.soundAt(data, base, pos, h); ok || err != nil {
 				return base + pos, ok, err
 			}
 			pos++
@@ -204,9 +210,9 @@ func searchSound(data []byte, base, from int64, h History) (offset int64, found 
 
 // soundAt reports whether a record that is known to have been durable stands
 // at pos.
-func soundAt(data []byte, base, pos int64, h History) (sound bool, err error) {
+func (l *Log) soundAt(data []byte, base, pos int64, h History) (sound bool, err error) {
 	defer mmap.Recover(&err, mmap.GuardFaults())
-	_, kind, err := message.Check(data[pos:], message.CheckOptions{Position: true, PhysicalOffset: base + pos})
+	_, kind, err := message.Check(data[pos:], l.checks(base+pos, int64(len(data))-pos))
 	if kind != message.KindRecord {
 		var bad *message.CheckError
 		if errors.As(err, &bad) || err == nil {
