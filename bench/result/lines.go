@@ -47,10 +47,10 @@ func createLines(path string) (*jsonLines, error) {
 	return &jsonLines{f: f, buf: buf, enc: enc}, nil
 }
 
-// write appends v and leaves the file whole.
-func (l *jsonLines) write(v any) error {
-	return errors.Join(l.enc.Encode(v), l.buf.Flush())
-}
+// write appends v; it is in the file after the next flush.
+func (l *jsonLines) write(v any) error { return l.enc.Encode(v) }
+
+func (l *jsonLines) flush() error { return l.buf.Flush() }
 
 func (l *jsonLines) close() error {
 	return errors.Join(l.buf.Flush(), l.f.Sync(), l.f.Close())

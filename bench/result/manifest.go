@@ -85,9 +85,10 @@ type End struct {
 	OfferedPerSecond  *float64 `json:"offered_per_s"` // null in closed loop
 	AchievedPerSecond *float64 `json:"achieved_per_s"`
 
-	// What was due in the window: Due = Done + NeverSent + failed operations.
-	// Late counts those done after the window's end, in the drain. All zero but
-	// Done in closed loop.
+	// What was due in the window: Due = Done + NeverSent + Errors. Late counts
+	// those of Done that ended after the window, in the drain; NeverSent also
+	// those that had begun and not ended when the drain was over. In closed loop
+	// only Done and Errors are known.
 	Due       uint64 `json:"due"`
 	Done      uint64 `json:"done"`
 	Late      uint64 `json:"late"`

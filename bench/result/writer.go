@@ -14,8 +14,9 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Writer writes one run as it happens. After every Tick the files on disk hold
-// everything up to it, so that a killed process loses at most one interval.
+// Writer writes one run as it happens. After every Tick the files hold
+// everything up to it, so that a killed process loses at most one interval; they
+// are synced to the disk at the end, so as not to disturb what is measured.
 // Its methods may be called from several goroutines.
 type Writer struct {
 	dir string
@@ -135,7 +136,7 @@ func (w *Writer) Tick(t Tick) error {
 		errs = append(errs, err)
 		line.Counters = b
 	}
-	errs = append(errs, w.counters.write(&line))
+	errs = append(errs, w.counters.write(&line), w.counters.flush(), w.outliers.flush())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("tick in %s: %w", w.dir, err)
 	}
@@ -163,7 +164,8 @@ func (w *Writer) interval(tag string, t Tick, h *hdrhistogram.Histogram, e Extre
 	return nil
 }
 
-// Outlier appends one record to the outliers. It is on disk with the next Tick.
+// Outlier appends one record to the outliers. It is in the file with the next
+// Tick.
 func (w *Writer) Outlier(o Outlier) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
