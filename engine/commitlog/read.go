@@ -48,3 +48,21 @@ func decode(view *segment.View, offset int64) (rec message.Record, err error) {
 	view.Clip(rec.Size)
 	return rec, view.Touch()
 }
+
+// Readable returns the bytes from offset to the end of what may be read in its
+// file, limited to the log offset limit, with the offset at which the next file
+// begins. An offset at the limit gives an empty view. The caller releases the
+// view.
+func (l *Log) Readable(offset, limit int64) (view segment.View, fileEnd int64, err error) {
+	f := l.queue.Find(offset)
+	if f == nil {
+		return segment.View{}, 0, fmt.Errorf("%w: offset %d, the log holds [%d, %d)", ErrNotFound, offset, l.Min(), l.Committed())
+	}
+	pos := offset - f.Base()
+	n := min(f.ReadPosition(), limit-f.Base()) - pos
+	view, err = f.View(pos, max(n, 0))
+	if err != nil {
+		return segment.View{}, 0, fmt.Errorf("read from offset %d: %w", offset, err)
+	}
+	return view, f.End(), nil
+}
