@@ -238,10 +238,17 @@ func checkTopic(topic string, l Limits) error {
 	if len(topic) > longest {
 		return fmt.Errorf("%w: topic of %d bytes, at most %d", ErrIllegal, len(topic), longest)
 	}
-	if topic == "" || topic == "." || topic == ".." || strings.ContainsAny(topic, "/\x00") {
+	usable := topic != "" && topic != "." && topic != ".."
+	var all byte
+	for i := range len(topic) { // one pass: this runs for every put
+		c := topic[i]
+		all |= c
+		usable = usable && c != '/' && c != 0
+	}
+	if !usable {
 		return fmt.Errorf("%w: topic %q cannot name a directory", ErrIllegal, topic)
 	}
-	if !utf8.ValidString(topic) {
+	if all >= utf8.RuneSelf && !utf8.ValidString(topic) {
 		return fmt.Errorf("%w: topic %q is not valid UTF-8", ErrIllegal, topic)
 	}
 	return nil
