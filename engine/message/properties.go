@@ -133,18 +133,18 @@ func (p Properties) copyWithout(dst []byte, name string) (n int) {
 }
 
 // has says whether Delete would remove something: it also sees properties with
-// an empty value. The usual answer is no, and then costs one search.
+// an empty value. It looks at the start of each piece only, since every put
+// asks.
 func (p Properties) has(name string) bool {
 	for rest := []byte(p); ; {
-		i := bytes.Index(rest, []byte(name))
-		if i < 0 || len(rest) == 0 {
-			return false
-		}
-		at := len(p) - len(rest) + i
-		rest = rest[i+1:]
-		if (at == 0 || p[at-1] == propertySeparator) && named(p[at:], name) {
+		if named(rest, name) {
 			return true
 		}
+		i := bytes.IndexByte(rest, propertySeparator)
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+1:]
 	}
 }
 
