@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -91,7 +92,7 @@ func (b *builder) cell(r *result.Run, dir *result.Dir, side string) (*cellBuilde
 	c := b.cells[cellKey]
 	if c == nil {
 		c = &cellBuilder{
-			Cell:    &Cell{Name: m.Cell, Label: cellLabel(m, dir.Study, side), Config: m.Config, Options: options},
+			Cell:    &Cell{Name: m.Cell, Label: cellLabel(m, dir.Study, side), Config: m.Config, Side: side, Options: options},
 			counted: map[string]*result.Distribution{}, others: map[string]*result.Distribution{},
 			blocks: map[Block]int{},
 		}
@@ -188,11 +189,28 @@ func (b *builder) finish() *Report {
 	for _, g := range b.report.Groups {
 		b.separateChecks(g)
 		label(g)
+		pairSides(g)
 		g.Options = optionDifferences(g)
 		g.compare(primary)
 	}
 	b.report.Hosts, b.report.HostColumns = hostDifferences(b.report)
 	return b.report
+}
+
+// pairSides puts each cell of side B behind the same configuration of side A.
+func pairSides(g *Group) {
+	rank := map[string]int{}
+	for i, c := range g.Cells {
+		if _, ok := rank[c.Config]; !ok {
+			rank[c.Config] = i
+		}
+	}
+	slices.SortStableFunc(g.Cells, func(x, y *Cell) int {
+		if x.Side == "" && y.Side == "" {
+			return 0
+		}
+		return cmp.Or(cmp.Compare(rank[x.Config], rank[y.Config]), strings.Compare(x.Side, y.Side))
+	})
 }
 
 // separateChecks moves the B cells of A/A pairs and controls out of the

@@ -57,12 +57,12 @@ func (b Block) compare(o Block) int {
 	return cmp.Or(strings.Compare(b.Study, o.Study), cmp.Compare(b.Number, o.Number), cmp.Compare(b.Repeat, o.Repeat))
 }
 
-// compare fills the comparisons of the group: every cell with the first, and
+// compare fills the comparisons of the group: every cell with its base, and
 // the checks. primary names the metrics that are claims.
 func (g *Group) compare(primary []string) {
-	for i, c := range g.Cells {
-		if i > 0 {
-			g.Comparisons = append(g.Comparisons, g.compareCells(g.Cells[0], c)...)
+	for _, c := range g.Cells {
+		if base := g.base(c); base != nil {
+			g.Comparisons = append(g.Comparisons, g.compareCells(base, c)...)
 		}
 	}
 	adjust(g.Comparisons, primary)
@@ -70,6 +70,25 @@ func (g *Group) compare(primary []string) {
 		g.Checks[i].Results = g.compareCells(check.A, check.B)
 		adjust(g.Checks[i].Results, primary)
 	}
+}
+
+// base returns what a cell is compared with: the first cell, or, between two
+// results, the same configuration of side A. Nil if there is none.
+func (g *Group) base(c *Cell) *Cell {
+	switch {
+	case c.Side == "A":
+		return nil
+	case c.Side == "B":
+		for _, a := range g.Cells {
+			if a.Side == "A" && a.Config == c.Config {
+				return a
+			}
+		}
+		return nil
+	case c == g.Cells[0]:
+		return nil
+	}
+	return g.Cells[0]
 }
 
 // adjust corrects the p values for their number, the claims apart.

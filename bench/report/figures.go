@@ -142,6 +142,9 @@ func (g *Group) ratioFigure(tag string) string {
 				continue
 			}
 			f.Base = p.Base.Label
+			if c.Side != "" {
+				f.Base = "A"
+			}
 			low, high := p.bounds()
 			f.Rows = append(f.Rows, chart.RatioRow{
 				Name: c.Label, Statistic: statistic.Name, Class: colour(i),

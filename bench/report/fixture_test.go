@@ -24,19 +24,22 @@ type synthetic struct {
 	blocks      int
 	ticks       int
 	perTick     int
+	count       func(block, tick int) int // instead of perTick
 	closed      bool
 	cells       []syntheticCell
 	comparisons []result.Comparison
 	host        func(cell string, block int) host.Facts
 	end         func(cell string, block int, e *result.End) (ended bool)
-	profiles    []string
+	profiles    func(cell string) []string
+	primary     []string
+	gap         time.Duration // between the starts of two runs
 }
 
 type syntheticCell struct {
 	name    string
 	label   string
 	options string
-	service func(u float64) time.Duration
+	service func(block int, u float64) time.Duration
 }
 
 // quick is a study like the default one: a slow tail, a warm one, a short one.
@@ -55,12 +58,25 @@ func quick(blocks int) synthetic {
 }
 
 // tail is a body around the median and a share of slow operations.
-func tail(median time.Duration, share float64, slow time.Duration) func(float64) time.Duration {
-	return func(u float64) time.Duration {
+func tail(median time.Duration, share float64, slow time.Duration) func(int, float64) time.Duration {
+	return func(block int, u float64) time.Duration {
 		if u < share {
-			return slow/4 + time.Duration(float64(slow)*(share-u)/share)
+			return (slow/4 + time.Duration(float64(slow)*(share-u)/share)) * time.Duration(100+block) / 100
 		}
-		return median*8/10 + time.Duration(float64(median)*0.4*u)
+		return (median*8/10 + time.Duration(float64(median)*0.4*u)) * time.Duration(100+block) / 100
+	}
+}
+
+// always is a cell whose every operation takes as long as its block says.
+func always(d ...time.Duration) func(int, float64) time.Duration {
+	return func(block int, _ float64) time.Duration { return d[(block-1)%len(d)] }
+}
+
+// two is a study of two cells, a and b.
+func two(blocks int, a, b func(int, float64) time.Duration) synthetic {
+	return synthetic{
+		name: "two", blocks: blocks, ticks: 5, perTick: 100,
+		cells: []syntheticCell{{name: "a", label: "a", service: a}, {name: "b", label: "b", service: b}},
 	}
 }
 
@@ -79,9 +95,12 @@ func (s synthetic) write(t testing.TB) string {
 	if s.host == nil {
 		s.host = testHost
 	}
+	if s.gap == 0 {
+		s.gap = 30 * time.Second
+	}
 	study := result.Study{
 		Name: s.name, Start: epoch, Seed: 7, Blocks: s.blocks, Comparisons: s.comparisons,
-		Command: []string{"loadgen"}, Host: s.host("", 0),
+		Primary: s.primary, Command: []string{"loadgen"}, Host: s.host("", 0),
 	}
 	for _, c := range s.cells {
 		study.Cells = append(study.Cells, result.Cell{Name: c.name, Label: c.label, Scenario: "append", Config: c.label, Pace: s.pace()})
@@ -99,7 +118,7 @@ func (s synthetic) write(t testing.TB) string {
 				t.Fatal(err)
 			}
 			s.writeRun(t, w, c, block, start)
-			start = start.Add(30 * time.Second)
+			start = start.Add(s.gap)
 		}
 	}
 	return dir.Path
@@ -113,11 +132,15 @@ func (s synthetic) pace() string {
 }
 
 func (s synthetic) manifest(c syntheticCell, block, position int, start time.Time) result.Manifest {
+	var profiles []string
+	if s.profiles != nil {
+		profiles = s.profiles(c.name)
+	}
 	return result.Manifest{
 		Cell: c.name, Block: block, Position: position, Scenario: "append", Config: c.label, Primary: "append",
 		Spec: json.RawMessage(fmt.Sprintf(`{"writers":1,"workload":{"seed":%d,"body":"1024"}}`, block)), Options: json.RawMessage(c.options),
 		Pace: s.pace(), Closed: s.closed, Workers: 1, Seed: uint64(block), Durability: "async flush, up to 500 ms",
-		Profiles: s.profiles, Command: []string{"loadgen", "run", "--config", c.label},
+		Profiles: profiles, Command: []string{"loadgen", "run", "--config", c.label},
 		WarmupNs: int64(time.Second), DurationNs: int64(s.ticks) * int64(100*time.Millisecond), TickNs: int64(100 * time.Millisecond),
 		Host: s.host(c.name, block), Start: start,
 	}
@@ -130,8 +153,12 @@ func (s synthetic) writeRun(t testing.TB, w *result.Writer, c syntheticCell, blo
 	for i := range s.ticks {
 		service, response, slip, hiccup := result.NewHistogram(), result.NewHistogram(), result.NewHistogram(), result.NewHistogram()
 		var longest, longestResponse int64
-		for range s.perTick {
-			v := int64(c.service(random.Float64())) * int64(100+block) / 100
+		operations := s.perTick
+		if s.count != nil {
+			operations = s.count(block, i)
+		}
+		for range operations {
+			v := int64(c.service(block, random.Float64()))
 			late := 200 + random.Int64N(300)
 			record(t, service, v)
 			record(t, response, v+late)
@@ -172,7 +199,6 @@ func (s synthetic) writeRun(t testing.TB, w *result.Writer, c syntheticCell, blo
 }
 
 func record(t testing.TB, h *hdrhistogram.Histogram, v int64) {
-	t.Helper()
 	if err := h.RecordValue(v); err != nil {
 		t.Fatal(err)
 	}

@@ -58,6 +58,7 @@ type Cell struct {
 	Name    string // as in the study, "" for runs that belong to none
 	Label   string // as printed, distinct within the group
 	Config  string
+	Side    string            // "A" or "B" in Compare, else ""
 	Options map[string]string // resolved, flattened
 	Runs    []*Run            // by block
 

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"commitlab/bench/result"
+)
+
+// study writes a study of one cell and one run, and returns its directory.
+func study(t *testing.T) string {
+	t.Helper()
+	start := time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
+	dir, err := result.CreateStudy(t.TempDir(), result.Study{
+		Name: "small", Start: start, Blocks: 1,
+		Cells: []result.Cell{{Name: "append-tuned", Label: "tuned", Scenario: "append", Config: "tuned", Pace: "1000"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := dir.CreateRun(result.Manifest{
+		Cell: "append-tuned", Block: 1, Scenario: "append", Config: "tuned", Primary: "append", Pace: "1000", Workers: 1,
+		DurationNs: int64(time.Second), TickNs: int64(time.Second), Start: start,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := result.NewHistogram()
+	if err := h.RecordValues(3000, 1000); err != nil {
+		t.Fatal(err)
+	}
+	err = w.Tick(result.Tick{Start: start, End: start.Add(time.Second), Ops: []result.OpTick{{Name: "append", Service: h, Response: h, Slip: h}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rate := 1000.0
+	err = w.End(result.End{Status: result.OK, WindowNs: int64(time.Second), OfferedPerSecond: &rate, AchievedPerSecond: &rate, Due: 1000, Done: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir.Path
+}
+
+// output runs the program and wants it to succeed without a word on stderr.
+func output(t *testing.T, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if err := run(args, &stdout, &stderr); err != nil {
+		t.Fatalf("report %s: %v", strings.Join(args, " "), err)
+	}
+	if stderr.Len() > 0 {
+		t.Errorf("report %s wrote to stderr: %s", strings.Join(args, " "), stderr.String())
+	}
+	return stdout.String()
+}
+
+func TestTextIsTheDefault(t *testing.T) {
+	dir := study(t)
+	got := output(t, dir)
+	if !strings.Contains(got, "Study small") || !strings.Contains(got, "append service time") || !strings.Contains(got, "3.00 µs") {
+		t.Errorf("no comparison:\n%s", got)
+	}
+	if named := output(t, "text", dir); named != got {
+		t.Error("report text DIR and report DIR differ")
+	}
+	if listed := output(t, dir, "--runs"); !strings.Contains(listed, "tuned block 1") {
+		t.Errorf("--runs lists no run:\n%s", listed)
+	}
+}
+
+func TestHTMLGoesToTheFile(t *testing.T) {
+	dir := study(t)
+	path := filepath.Join(t.TempDir(), "page.html")
+	if got := output(t, "html", dir, "-o", path); got != "" {
+		t.Errorf("stdout has %q, want nothing", got)
+	}
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(page, []byte("<!DOCTYPE html>")) || output(t, "html", dir, "-o", "-") != string(page) {
+		t.Error("the file is no page, or not the one that goes to stdout")
+	}
+}
+
+func TestExportFormats(t *testing.T) {
+	dir := study(t)
+	for format, start := range map[string]string{
+		"hgrm": "#[append", "csv": "scenario,", "bench": "Unit ops/s", "json": "{",
+	} {
+		if got := output(t, "export", "--format", format, dir); !strings.HasPrefix(got, start) {
+			t.Errorf("%s starts with %.40q, want %q", format, got, start)
+		}
+	}
+	if got := output(t, "export", "--format=csv", "--unit=ns", dir); !strings.Contains(got, "p50_ns") {
+		t.Errorf("--unit=ns gives the header %.200q", got)
+	}
+	if !json.Valid([]byte(output(t, "export", "--format=json", dir))) {
+		t.Error("json is not valid")
+	}
+}
+
+func TestCompareSaysUnpaired(t *testing.T) {
+	if got := output(t, "compare", study(t), study(t)); !strings.Contains(got, "unpaired") || !strings.Contains(got, "B: tuned") {
+		t.Errorf("no unpaired comparison:\n%s", got)
+	}
+}
+
+func TestHelpIsNoError(t *testing.T) {
+	if got := output(t, "--help"); !strings.Contains(got, "export") || !strings.Contains(got, "compare") {
+		t.Errorf("help lacks commands:\n%s", got)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	dir := study(t)
+	for _, c := range []struct {
+		name  string
+		args  []string
+		usage bool
+		want  string
+	}{
+		{"nothing named", nil, true, "result"},
+		{"unknown format", []string{"export", "--format", "xlsx", dir}, true, "hgrm"},
+		{"page without a file", []string{"html", dir}, true, "output"},
+		{"no result", []string{filepath.Join(dir, "runs")}, false, "study.json"},
+		{"file that cannot be made", []string{"html", dir, "-o", filepath.Join(dir, "none", "page.html")}, false, "page.html"},
+	} {
+		var stdout, stderr bytes.Buffer
+		err := run(c.args, &stdout, &stderr)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
+		}
+		if errors.As(err, new(usageError)) != c.usage {
+			t.Errorf("%s: error %v; usage error: want %v", c.name, err, c.usage)
+		}
+		if stdout.Len() > 0 {
+			t.Errorf("%s: stdout has %q", c.name, stdout.String())
+		}
+	}
+}
