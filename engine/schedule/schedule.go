@@ -12,8 +12,8 @@
 // # Once
 //
 // The offsets are saved every few seconds and when the store closes. After a
-// crash the saved ones are behind what was delivered; the store then finds what the
-// log holds, and the service starts there, so that nothing is delivered twice.
+// crash the saved ones are behind what was delivered; the store then looks for what
+// the log holds, and the service starts there: nothing is delivered twice.
 package schedule
 
 import (
