@@ -45,7 +45,7 @@ type syntheticCell struct {
 // quick is a study like the default one: a slow tail, a warm one, a short one.
 func quick(blocks int) synthetic {
 	return synthetic{
-		name: "quick", blocks: blocks, ticks: 10, perTick: 5000,
+		name: "quick", blocks: blocks, ticks: 10, perTick: 2000,
 		cells: []syntheticCell{
 			{name: "append-rocketmq", label: "rocketmq", options: `{"allocate":"sparse","populate":"none","flush":"async"}`,
 				service: tail(1100*time.Nanosecond, 0.004, 650*time.Microsecond)},
@@ -214,3 +214,14 @@ func (s synthetic) load(t testing.TB) *Report {
 	r.Sources = []string{filepath.Join("results", "20260314T092653Z-"+s.name)}
 	return r
 }
+
+// quickSix is the report of quick(6), loaded once: a report never changes.
+func quickSix(t testing.TB) *Report {
+	t.Helper()
+	if loadedQuickSix == nil {
+		loadedQuickSix = quick(6).load(t)
+	}
+	return loadedQuickSix
+}
+
+var loadedQuickSix *Report

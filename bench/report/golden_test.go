@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // TestGolden compares each rendering of one study with a stored one. After a
 // wanted change: go test -run Golden -update, and look at the difference.
 func TestGolden(t *testing.T) {
-	r := quick(6).load(t)
+	r := quickSix(t)
 	for name, write := range map[string]func(io.Writer) error{
 		"quick.txt":  func(w io.Writer) error { return r.Text(w, Options{Runs: true}) },
 		"quick.html": func(w io.Writer) error { return r.HTML(w, Options{}) },

@@ -107,7 +107,7 @@ func TestPageNeedsNothingElse(t *testing.T) {
 }
 
 func TestFiguresAreXMLWithTitleAndDescription(t *testing.T) {
-	page := pageOf(t, quick(6).load(t))
+	page := pageOf(t, quickSix(t))
 	figures := regexp.MustCompile(`(?s)<svg .*?</svg>`).FindAllString(page, -1)
 	if len(figures) != 6 { // two by percentile, one of ratios, three over time
 		t.Errorf("%d figures, want 6", len(figures))
@@ -135,7 +135,7 @@ func TestFiguresAreXMLWithTitleAndDescription(t *testing.T) {
 // The page and the text cannot disagree: every figure of the one is in the
 // other.
 func TestPageShowsTheFiguresOfTheText(t *testing.T) {
-	r := quick(6).load(t)
+	r := quickSix(t)
 	page := html.UnescapeString(pageOf(t, r))
 	for _, g := range r.Groups {
 		for _, table := range g.tables(true) {

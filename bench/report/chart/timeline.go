@@ -86,13 +86,12 @@ func (f Timeline) SVG() string {
 // drawBlock draws each unbroken stretch of intervals on its own: an interval
 // without operations is a hole, not a line across it.
 func (f Timeline) drawBlock(c *canvas, b TimeBlock, left, perSecond float64, y logScale) {
-	var p50, p99, top []point
+	var p50, p99 []point
 	flush := func() {
 		c.area("band "+f.Class, p99, p50)
-		c.polyline("max "+f.Class, top)
 		c.polyline("curve thin "+f.Class, p99)
 		c.polyline("curve "+f.Class, p50)
-		p50, p99, top = nil, nil, nil
+		p50, p99 = nil, nil
 	}
 	for _, p := range b.Points {
 		if math.IsNaN(p.Max) {
@@ -102,7 +101,6 @@ func (f Timeline) drawBlock(c *canvas, b TimeBlock, left, perSecond float64, y l
 		x := left + p.Seconds*perSecond
 		p50 = append(p50, point{x, y.at(p.P50)})
 		p99 = append(p99, point{x, y.at(p.P99)})
-		top = append(top, point{x, y.at(p.Max)})
 	}
 	flush()
 	for _, p := range b.Points {
