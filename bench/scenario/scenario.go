@@ -1,0 +1,215 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"commitlab/bench/measure"
+	"commitlab/bench/workload"
+	"commitlab/engine"
+	"commitlab/engine/segment"
+)
+
+// Names of the operations that scenarios time.
+const (
+	opAppend = "append" // one Put
+	opRoll   = "roll"   // a Put that went to a new file
+	opWrite  = "write"  // one record of a baseline
+)
+
+// noteOffset is the name under which an append notes its physical offset.
+const noteOffset = "offset"
+
+// errVolumeFull ends a run in order: its byte budget is used.
+var errVolumeFull = fmt.Errorf("%w: byte budget used", measure.ErrEnd)
+
+// Spec is one run of a scenario, without its schedule.
+type Spec struct {
+	// Options are those of the configuration under test, with what the scenario
+	// needs put over them. Baselines take the file size from them.
+	Options engine.Options `json:"-"`
+	// Dir is an empty directory, or none yet, for the run alone. The scenario
+	// leaves its files there.
+	Dir      string        `json:"-"`
+	Workload workload.Spec `json:"workload"`
+	// Writers is the number of workers that call Op; 0 means the scenario's
+	// default.
+	Writers int `json:"writers"`
+	// MaxBytes is the byte budget of the run; 0 means the scenario's default.
+	// The store may have one file more than that on disk.
+	MaxBytes int64 `json:"maxBytes"`
+}
+
+// Scenario is something that can be measured.
+type Scenario struct {
+	Name string
+	Doc  string // one line
+	// Ops are the operations that are timed: first that of Op itself, then what
+	// is observed within.
+	Ops []string
+	// Primary is the operation the scenario is about, one of Ops.
+	Primary string
+	// Writers and MaxBytes are the defaults of Spec.
+	Writers  int
+	MaxBytes int64
+	// Engine says that a store is measured; a baseline has none and knows of a
+	// configuration only the file size.
+	Engine bool
+	// New makes an instance for a resolved spec.
+	New func(Spec) (measure.Instance, error)
+
+	needs      func(*engine.Options) error // fills in what the scenario needs; nil for nothing
+	durability func(engine.Options) string
+}
+
+// All lists the scenarios in the order in which they are shown.
+var All = []Scenario{
+	{
+		Name:    "append",
+		Doc:     "put messages; the store flushes in the background",
+		Ops:     []string{opAppend},
+		Primary: opAppend, Writers: 1, MaxBytes: 4 << 30, Engine: true,
+		New:        func(s Spec) (measure.Instance, error) { return newAppender(s) },
+		needs:      func(o *engine.Options) error { return needFlush(o, engine.FlushAsync) },
+		durability: engineDurability,
+	},
+	{
+		Name:    "append_sync",
+		Doc:     "put messages; each put returns when its message is on disk",
+		Ops:     []string{opAppend},
+		Primary: opAppend, Writers: 64, MaxBytes: 2 << 30, Engine: true,
+		New:        func(s Spec) (measure.Instance, error) { return newAppender(s) },
+		needs:      func(o *engine.Options) error { return needFlush(o, engine.FlushSync) },
+		durability: engineDurability,
+	},
+	{
+		Name:    "roll",
+		Doc:     "put messages into 4 MiB files; the puts that open a new file are timed apart",
+		Ops:     []string{opAppend, opRoll},
+		Primary: opRoll, Writers: 1, MaxBytes: 2 << 30, Engine: true,
+		New: func(s Spec) (measure.Instance, error) {
+			a, err := newAppender(s)
+			return roller{a}, err
+		},
+		needs:      smallFiles,
+		durability: engineDurability,
+	},
+	{
+		Name:    "baseline_memcpy",
+		Doc:     "limit of append: body CRC and copy of an encoded record into a populated mapping",
+		Ops:     []string{opWrite},
+		Primary: opWrite, Writers: 1, MaxBytes: 4 << 30,
+		New:        newBaseline(populated, storeMapped),
+		durability: pageCacheOnly,
+	},
+	{
+		Name:    "baseline_mmap",
+		Doc:     "the same into a sparse mapping: the writer makes the pages",
+		Ops:     []string{opWrite},
+		Primary: opWrite, Writers: 1, MaxBytes: 4 << 30,
+		New:        newBaseline(sparse, storeMapped),
+		durability: pageCacheOnly,
+	},
+	{
+		Name:    "baseline_pwrite",
+		Doc:     "body CRC and one pwrite of an encoded record",
+		Ops:     []string{opWrite},
+		Primary: opWrite, Writers: 1, MaxBytes: 4 << 30,
+		New:        newBaseline(sparse, storePwrite),
+		durability: pageCacheOnly,
+	},
+	{
+		Name:    "baseline_fsync",
+		Doc:     "limit of append_sync: grouped pwrite and fdatasync into written blocks",
+		Ops:     []string{opWrite},
+		Primary: opWrite, Writers: 64, MaxBytes: 2 << 30,
+		New:        newBaselineFsync,
+		durability: func(engine.Options) string { return "durable when the write returns (fdatasync)" },
+	},
+}
+
+// Find returns the scenario of that name; the error names those that exist.
+func Find(name string) (Scenario, error) {
+	var names []string
+	for _, s := range All {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return Scenario{}, fmt.Errorf("scenario %q does not exist%s", name, suggestion(name, names))
+}
+
+// Resolve puts the scenario's defaults and needs into a spec and resolves its
+// options; all problems are joined.
+func (s Scenario) Resolve(spec Spec) (Spec, error) {
+	var errs []error
+	if spec.Writers == 0 {
+		spec.Writers = s.Writers
+	}
+	if spec.MaxBytes == 0 {
+		spec.MaxBytes = s.MaxBytes
+	}
+	if spec.Writers < 1 || spec.Writers > maxWriters {
+		errs = append(errs, fmt.Errorf("writers is %d, want 1 to %d", spec.Writers, maxWriters))
+	}
+	if spec.MaxBytes < 1 {
+		errs = append(errs, fmt.Errorf("maxBytes is %d, want a positive number of bytes", spec.MaxBytes))
+	}
+	if s.needs != nil {
+		errs = append(errs, s.needs(&spec.Options))
+	}
+	options, err := spec.Options.Resolve()
+	errs = append(errs, err)
+	spec.Options = options
+	data, err := workload.New(spec.Workload)
+	if err == nil {
+		spec.Workload = data.Spec()
+	}
+	errs = append(errs, err)
+	if err := errors.Join(errs...); err != nil {
+		return spec, fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	return spec, nil
+}
+
+// needFlush sets the flush mode that makes the scenario what it is.
+func needFlush(o *engine.Options, mode string) error {
+	if o.Flush != "" && o.Flush != mode {
+		return fmt.Errorf("option flush: got %s, want %s: that is what the scenario measures", o.Flush, mode)
+	}
+	o.Flush = mode
+	return nil
+}
+
+// smallFiles makes files roll often, unless their size was set.
+func smallFiles(o *engine.Options) error {
+	if o.CommitLogFileBytes == 0 {
+		o.CommitLogFileBytes = 4 << 20
+	}
+	return nil
+}
+
+// maxWriters bounds the goroutines of a run; each has its own histograms.
+const maxWriters = 4096
+
+// Durability says what a crash would lose, in words, for the manifest.
+func (s Scenario) Durability(o engine.Options) string { return s.durability(o) }
+
+func pageCacheOnly(engine.Options) string {
+	return "page cache only: a power cut loses what the kernel has not written"
+}
+
+func engineDurability(o engine.Options) string {
+	if o.Flush == engine.FlushSync {
+		return fmt.Sprintf("sync flush (%s): durable when put returns", o.SyncPath)
+	}
+	var b strings.Builder
+	if o.SyncPath == segment.SyncPwrite {
+		fmt.Fprintf(&b, "transient buffers, committed every %d ms (lost with the process); ", o.CommitIntervalMs)
+	}
+	fmt.Fprintf(&b, "async flush every %d ms of %d pages or more, of all every %d ms",
+		o.FlushIntervalMs, o.FlushLeastPages, o.FlushThoroughIntervalMs)
+	return b.String()
+}

@@ -1,0 +1,255 @@
+package scenario
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"commitlab/bench/measure"
+	"commitlab/bench/workload"
+	"commitlab/engine"
+	"commitlab/engine/message"
+)
+
+// small returns a resolved spec that any machine can run in a moment.
+func small(t testing.TB, s Scenario, change func(*Spec)) Spec {
+	t.Helper()
+	spec := Spec{
+		Dir:      filepath.Join(t.TempDir(), "store"),
+		Writers:  2,
+		MaxBytes: 1 << 20,
+		Workload: workload.Spec{Seed: 3, Queues: 2},
+		Options:  engine.Options{CommitLogFileBytes: 256 << 10, MaxBodyBytes: 8 << 10},
+	}
+	if change != nil {
+		change(&spec)
+	}
+	spec, err := s.Resolve(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+func run(t testing.TB, s Scenario, spec Spec) (measure.Outcome, error) {
+	t.Helper()
+	instance, err := s.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return measure.Run(t.Context(), instance, measure.Plan{
+		Primary: s.Ops[0], Ops: s.Ops[1:], Workers: spec.Writers, Duration: 20 * time.Second,
+	}, nil)
+}
+
+// Goal: every scenario does its work, ends in order when its budget is used,
+// verifies what it wrote and leaves a closed store.
+func TestEveryScenarioRunsUntilItsBudgetIsUsed(t *testing.T) {
+	for _, s := range All {
+		t.Run(s.Name, func(t *testing.T) {
+			spec := small(t, s, nil)
+			o, err := run(t, s, spec)
+			if err != nil || o.Status != measure.OK || !strings.Contains(o.Reason, "byte budget used") {
+				t.Fatalf("run ended %q, reason %q, error %v; want ok and the budget used", o.Status, o.Reason, err)
+			}
+			record, err := RecordBytes(spec.Workload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Blanks at file ends and what fits no more cost less than one record
+			// per file; a baseline's workers each leave an extent unfinished.
+			most := float64(spec.MaxBytes)/record + float64(spec.Writers)
+			if done := float64(o.Done); done > most || done < 0.9*most-10 {
+				t.Errorf("%v records of %v bytes were written, want about %v: the budget", done, record, most)
+			}
+			for i, op := range o.Ops {
+				if op.Name != s.Ops[i] || op.Service.Count() == 0 {
+					t.Errorf("operation %q was timed %d times, want %q at least once", op.Name, op.Service.Count(), s.Ops[i])
+				}
+			}
+			if _, err := os.Stat(filepath.Join(spec.Dir, "abort")); err == nil {
+				t.Error("the store was left with an abort marker")
+			}
+		})
+	}
+}
+
+// Goal: roll times exactly the puts that open a file.
+func TestRollIsObservedOncePerFile(t *testing.T) {
+	s, err := Find("roll")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := small(t, s, func(p *Spec) { p.Options.CommitLogFileBytes = 64 << 10 })
+	o, err := run(t, s, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := spec.MaxBytes / spec.Options.CommitLogFileBytes
+	if got := o.Ops[1].Service.Count(); got < files-1 || got > files {
+		t.Errorf("%d rolls were observed, want %d: one for each file but the first", got, files-1)
+	}
+}
+
+// Goal: Verify cannot be satisfied by a store that lost or changed a message.
+// Method: change one byte of each appended body behind the store's back.
+func TestVerifyFindsAChangedByte(t *testing.T) {
+	for _, s := range All {
+		t.Run(s.Name, func(t *testing.T) {
+			spec := small(t, s, nil)
+			instance, err := s.New(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := instance.Setup(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w := measure.NewWorker(0, 1, s.Ops[0], s.Ops[1:]...)
+			for range 20 {
+				if err := instance.Op(w); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := instance.Verify(t.Context()); err != nil {
+				t.Fatalf("verify before the change: %v", err)
+			}
+			flipBodies(t, spec.Dir)
+			if err := instance.Verify(t.Context()); err == nil {
+				t.Error("verify accepts changed bodies")
+			}
+			if err := instance.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// flipBodies changes one byte in the body of every record below dir.
+func flipBodies(t *testing.T, dir string) {
+	t.Helper()
+	flipped := 0
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() || len(e.Name()) != 20 {
+			return err
+		}
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for at := 0; ; {
+			size, kind, err := message.Check(b[at:], message.CheckOptions{})
+			if err != nil || kind != message.KindRecord {
+				return nil
+			}
+			middle := int64(at + size/2)
+			if _, err := f.WriteAt([]byte{b[middle] ^ 1}, middle); err != nil {
+				return err
+			}
+			flipped++
+			at += size
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if flipped == 0 {
+		t.Fatalf("no record was found below %s", dir)
+	}
+}
+
+func TestOperationsAllocateNothing(t *testing.T) {
+	for _, name := range []string{"append", "baseline_memcpy", "baseline_mmap", "baseline_pwrite"} {
+		t.Run(name, func(t *testing.T) {
+			s, err := Find(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			instance, err := s.New(small(t, s, func(p *Spec) { p.MaxBytes = 64 << 20; p.Options.CommitLogFileBytes = 64 << 20 }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := instance.Setup(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w := measure.NewWorker(0, 1, s.Ops[0])
+			allocs := testing.AllocsPerRun(5000, func() {
+				if err := instance.Op(w); err != nil {
+					t.Error(err)
+				}
+			})
+			if err := errors.Join(instance.Verify(t.Context()), instance.Close()); err != nil {
+				t.Error(err)
+			}
+			if allocs != 0 {
+				t.Errorf("%v allocations per operation, want 0", allocs)
+			}
+		})
+	}
+}
+
+func TestResolveFillsInAndJoinsProblems(t *testing.T) {
+	sync, err := Find("append_sync")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := sync.Resolve(Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Writers != 64 || got.MaxBytes != 2<<30 || got.Options.Flush != engine.FlushSync || got.Workload.Queues != 1 {
+		t.Errorf("resolved zero spec is %+v", got)
+	}
+	again, err := sync.Resolve(got)
+	if err != nil || again.Options != got.Options || again.Writers != got.Writers {
+		t.Errorf("resolving twice gives %+v, %v", again, err)
+	}
+
+	bad := Spec{Writers: -1, MaxBytes: -5, Workload: workload.Spec{Tags: -1}}
+	bad.Options.Flush = engine.FlushAsync
+	bad.Options.Populate = "some"
+	_, err = sync.Resolve(bad)
+	for _, want := range []string{"writers is -1", "maxBytes is -5", "tags is -1", "option flush: got async, want sync", "populate: got some"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Resolve says %v; want it to contain %q", err, want)
+		}
+	}
+}
+
+func TestFindNamesWhatIsNear(t *testing.T) {
+	if _, err := Find("apend"); err == nil || !strings.Contains(err.Error(), `did you mean "append"?`) {
+		t.Errorf("Find says %v", err)
+	}
+	if _, err := FindConfig("rocket"); err == nil || !strings.Contains(err.Error(), `did you mean "rocketmq"?`) {
+		t.Errorf("FindConfig says %v", err)
+	}
+}
+
+// Goal: every named configuration is one the engine accepts, in every scenario
+// that measures the engine, and is told apart from the others.
+func TestEveryConfigurationResolvesInEveryScenario(t *testing.T) {
+	for _, s := range All {
+		seen := map[engine.Options]string{}
+		for _, c := range Configs {
+			spec, err := s.Resolve(Spec{Options: c.Options})
+			if err != nil {
+				t.Errorf("%s with %s: %v", s.Name, c.Name, err)
+				continue
+			}
+			if other, ok := seen[spec.Options]; ok {
+				t.Errorf("%s: configurations %s and %s are the same", s.Name, c.Name, other)
+			}
+			seen[spec.Options] = c.Name
+			if s.Durability(spec.Options) == "" {
+				t.Errorf("%s with %s does not say what a crash loses", s.Name, c.Name)
+			}
+		}
+	}
+}
