@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -22,7 +21,7 @@ type accumulator struct {
 
 type tagTotal struct {
 	total   *result.Distribution
-	pending *result.Distribution // the intervals since the last point
+	pending *result.Distribution // the intervals since the last point; nil if none
 	begin   time.Time
 	end     time.Time
 	merged  int // intervals in pending
@@ -45,15 +44,16 @@ func (a *accumulator) add(i result.Interval) (bool, error) {
 	}
 	t := a.tags[i.Tag]
 	if t == nil {
-		t = &tagTotal{total: result.NewDistribution(), pending: result.NewDistribution()}
+		t = &tagTotal{total: result.NewDistribution()}
 		a.tags[i.Tag] = t
 	}
-	err := errors.Join(t.total.Add(i.Hist, result.Extremes{}), t.pending.Add(i.Hist, result.Extremes{}))
-	if err != nil {
+	if err := t.total.Add(i.Hist, result.Extremes{}); err != nil {
 		return false, fmt.Errorf("%s: %w", i.Tag, err)
 	}
-	if t.merged == 0 {
-		t.begin = i.Start
+	if t.pending == nil {
+		t.pending, t.begin = &result.Distribution{Hist: i.Hist}, i.Start
+	} else if err := t.pending.Add(i.Hist, result.Extremes{}); err != nil {
+		return false, fmt.Errorf("%s: %w", i.Tag, err)
 	}
 	t.end = i.End
 	t.merged++
@@ -78,7 +78,7 @@ func (a *accumulator) addAll(r *result.Run) (fits bool, err error) {
 
 // point turns the pending intervals into one point.
 func (t *tagTotal) point(start time.Time) {
-	if t.merged == 0 {
+	if t.pending == nil {
 		return
 	}
 	d := t.pending
@@ -86,8 +86,7 @@ func (t *tagTotal) point(start time.Time) {
 		Start: t.begin.Sub(start), End: t.end.Sub(start), Count: d.Count(),
 		P50: at(d, 50), P99: at(d, 99), Max: at(d, 100),
 	})
-	d.Hist.Reset()
-	t.merged = 0
+	t.pending, t.merged = nil, 0
 }
 
 // extremes takes in what the log itself cannot keep.
