@@ -55,7 +55,7 @@ func hostDifferences(r *Report) ([]Difference, []string) {
 					i = len(hosts)
 					hosts, members = append(hosts, run.Manifest.Host), append(members, nil)
 				}
-				members[i] = append(members[i], fmt.Sprintf("%s block %d", c.Label, run.Block.Number))
+				members[i] = append(members[i], c.Label+" "+run.name())
 			}
 		}
 	}

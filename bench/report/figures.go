@@ -122,7 +122,7 @@ func (r *Run) timeBlock(tag string) (chart.TimeBlock, bool) {
 	if l == nil || len(l.Series) == 0 {
 		return chart.TimeBlock{}, false
 	}
-	b := chart.TimeBlock{Label: fmt.Sprintf("block %d", r.Block.Number), Seconds: l.Series[len(l.Series)-1].End.Seconds()}
+	b := chart.TimeBlock{Label: r.name(), Seconds: l.Series[len(l.Series)-1].End.Seconds()}
 	if r.Dropped != "" {
 		b.Label += " (not counted)"
 	}

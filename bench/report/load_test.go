@@ -214,3 +214,29 @@ func TestRunsNamedOneByOneKeepTheirBlocks(t *testing.T) {
 		t.Errorf("paired %v with %d blocks, want true and 1", p.Paired, p.N)
 	}
 }
+
+// Runs that belong to no study have no blocks, whatever number they carry.
+func TestRunsOfNoStudyAreNotPaired(t *testing.T) {
+	s := two(1, always(time.Millisecond), always(2*time.Millisecond))
+	s.host = testHost
+	var paths []string
+	for _, c := range s.cells {
+		m := s.manifest(c, 0, 0, epoch)
+		m.Cell = ""
+		path := filepath.Join(t.TempDir(), "only-"+c.label)
+		w, err := result.CreateRun(path, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.writeRun(t, w, c, 1, epoch)
+		paths = append(paths, path)
+	}
+	r, err := Load(paths...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := of(t, r, "append.service", "p50"); p.Paired || p.Enough {
+		t.Errorf("paired %v, enough %v; want neither", p.Paired, p.Enough)
+	}
+	wantText(t, text(t, r, Options{Runs: true}), "Report on 2 runs", "not enough runs (1 of 6)", "Unpaired:", "a run only-a", "×2.00")
+}

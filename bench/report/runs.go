@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,19 +25,27 @@ func (g *Group) runsTable() table {
 		for _, r := range c.Runs {
 			t.Rows = append(t.Rows, r.tableRow(c, tag, colour(i)))
 			if r.Dropped != "" {
-				t.Notes = append(t.Notes, fmt.Sprintf("%s block %d is not in the figures above: %s.", c.Label, r.Block.Number, r.Dropped))
+				t.Notes = append(t.Notes, fmt.Sprintf("%s %s is not in the figures above: %s.", c.Label, r.name(), r.Dropped))
 				if c.Tainted {
-					t.Notes[len(t.Notes)-1] = fmt.Sprintf("%s block %d: %s.", c.Label, r.Block.Number, r.Dropped)
+					t.Notes[len(t.Notes)-1] = fmt.Sprintf("%s %s: %s.", c.Label, r.name(), r.Dropped)
 				}
 			}
 			if end := r.Manifest.End; end != nil {
 				for _, w := range end.Warnings {
-					t.Notes = append(t.Notes, fmt.Sprintf("%s block %d: %s.", c.Label, r.Block.Number, strings.TrimSuffix(w, ".")))
+					t.Notes = append(t.Notes, fmt.Sprintf("%s %s: %s.", c.Label, r.name(), strings.TrimSuffix(w, ".")))
 				}
 			}
 		}
 	}
 	return t
+}
+
+// name tells the run from the others of its cell.
+func (r *Run) name() string {
+	if r.Block.Number == 0 {
+		return "run " + filepath.Base(r.Dir)
+	}
+	return fmt.Sprintf("block %d", r.Block.Number)
 }
 
 func (r *Run) tableRow(c *Cell, tag, class string) row {
@@ -61,7 +70,7 @@ func (r *Run) tableRow(c *Cell, tag, class string) row {
 	if r.Manifest.Status() == result.Invalid {
 		state = "INVALID"
 	}
-	return row{Kind: value, Colour: class, Label: fmt.Sprintf("%s block %d", c.Label, r.Block.Number), Cells: append(cells, state)}
+	return row{Kind: value, Colour: class, Label: c.Label + " " + r.name(), Cells: append(cells, state)}
 }
 
 func (r *Run) figure(tag, statistic string) string {
