@@ -1,0 +1,126 @@
+package consumequeue
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"commitlab/engine/segment"
+)
+
+// Options describe queues. All fields must be set.
+type Options struct {
+	// Files describes the files of each queue. FileBytes is a multiple of
+	// UnitBytes; Transient is nil.
+	Files segment.Options
+	// SyncPath is how units become durable: msync or fdatasync.
+	SyncPath segment.SyncPath
+	// Clean says that the store was closed in order, so that all there is was
+	// durable. Otherwise Open reads all units, erases what lies behind them and
+	// syncs.
+	Clean  bool
+	Logger *slog.Logger
+}
+
+func (o *Options) check() error {
+	switch {
+	case o.Files.FileBytes <= 0 || o.Files.FileBytes%UnitBytes != 0:
+		return fmt.Errorf("consume queue files of %d bytes: expected a multiple of %d", o.Files.FileBytes, UnitBytes)
+	case o.Files.Transient != nil || o.SyncPath == segment.SyncPwrite:
+		return fmt.Errorf("consume queue with sync path %q: expected %s or %s, without transient buffers", o.SyncPath, segment.SyncMsync, segment.SyncFdatasync)
+	}
+	return nil
+}
+
+// A Queue is one queue of one topic.
+type Queue struct {
+	dir   string         // immutable
+	opt   *Options       // immutable
+	files *segment.Queue // safe for concurrent use
+
+	putMu  sync.Mutex // orders Put, Skip, Reset and what closes or cuts the queue
+	closed bool       // guarded by putMu
+
+	// Watermarks; written under putMu, but min is also raised by CorrectMin.
+	min         atomic.Int64 // queue offset
+	max         atomic.Int64 // queue offset
+	maxPhysical atomic.Int64 // log offset
+
+	syncMu  sync.Mutex
+	syncErr error // guarded by syncMu; the first failure
+
+	held heldFiles // deleted, but not yet released by their readers
+}
+
+// Open loads the queue in dir, which is made if absent, and finds its end. Files
+// with a wrong size, or missing between others, are an error and nothing is
+// changed; units that make no sense end the queue there.
+func Open(dir string, o Options) (*Queue, error) { return open(dir, &o) }
+
+func open(dir string, o *Options) (*Queue, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	files, err := segment.OpenQueue(dir, &o.Files, o.Logger)
+	if err != nil {
+		return nil, fmt.Errorf("open consume queue: %w", err)
+	}
+	q := &Queue{dir: dir, opt: o, files: files}
+	if err := q.recover(); err != nil {
+		files.Close()
+		return nil, fmt.Errorf("recover consume queue %s: %w", dir, err)
+	}
+	return q, nil
+}
+
+// Dir is the directory of the queue.
+func (q *Queue) Dir() string { return q.dir }
+
+// Min is the queue offset of the first live unit; Max if there is none.
+func (q *Queue) Min() int64 { return q.min.Load() }
+
+// Max is the queue offset of the next unit.
+func (q *Queue) Max() int64 { return q.max.Load() }
+
+// MaxPhysical is the log offset behind the record of the last unit, 0 if there is
+// none. It is raised before Max.
+func (q *Queue) MaxPhysical() int64 { return q.maxPhysical.Load() }
+
+// Files is the number of files, each of which costs a mapping and a descriptor.
+func (q *Queue) Files() int { return len(q.files.Files()) + q.held.count() }
+
+// raiseMin moves Min forward.
+func (q *Queue) raiseMin(offset int64) {
+	for {
+		old := q.min.Load()
+		if offset <= old || q.min.CompareAndSwap(old, offset) {
+			return
+		}
+	}
+}
+
+// Close gives up the files without syncing them. A Units that is still held
+// stays valid until its Release.
+func (q *Queue) Close() {
+	q.putMu.Lock()
+	defer q.putMu.Unlock()
+	q.closed = true
+	q.files.Close()
+}
+
+// Destroy removes the queue from the disk, for good: nothing can be read or put
+// any more. Files that readers hold lose their names at once and the rest with
+// their last Release, or in Reap. The directory goes too, unless it holds
+// something else.
+func (q *Queue) Destroy(now time.Time) error {
+	q.putMu.Lock()
+	defer q.putMu.Unlock()
+	q.closed = true
+	q.raiseMin(q.max.Load())
+	if err := q.held.dropAll(q.files, now); err != nil {
+		return fmt.Errorf("destroy consume queue %s: %w", q.dir, err)
+	}
+	return removeEmpty(q.dir, q.opt.Files.Disk)
+}

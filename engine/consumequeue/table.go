@@ -1,0 +1,314 @@
+package consumequeue
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A Table holds all queues of a store. It is safe for concurrent use.
+type Table struct {
+	root string   // immutable
+	opt  *Options // immutable
+
+	changeMu sync.Mutex // orders the creation and deletion of queues
+	closed   bool       // guarded by changeMu
+	deleted  []*Queue   // guarded by changeMu; files of these may be held
+
+	mu     sync.RWMutex
+	queues map[string]map[int32]*Queue // topic, queue id; changed under changeMu and mu
+}
+
+// An Entry is a queue of a Table with its name.
+type Entry struct {
+	Topic string
+	ID    int32
+	*Queue
+}
+
+// OpenTable loads all queues below root, <root>/<topic>/<queue id>/, several at a
+// time. The root is made if absent. Entries that are no queues are left alone
+// with one warning each. If a queue cannot be opened none is, and the error tells
+// of each.
+func OpenTable(root string, o Options) (*Table, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	t := &Table{root: root, opt: &o, queues: make(map[string]map[int32]*Queue)}
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return nil, fmt.Errorf("open consume queues: %w", err)
+	}
+	found, err := list(root, o.Logger)
+	if err != nil {
+		return nil, fmt.Errorf("open consume queues: %w", err)
+	}
+	progress := progress{logger: o.Logger, total: len(found), interval: progressInterval, last: time.Now()}
+	err = eachParallel(found, func(e *Entry) error {
+		q, err := open(t.dir(e.Topic, e.ID), t.opt)
+		e.Queue = q
+		progress.done(time.Now())
+		return err
+	})
+	for _, e := range found {
+		switch {
+		case e.Queue == nil:
+		case err != nil:
+			e.Close()
+		default:
+			t.insert(e)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// list returns the queues below root by name, not yet opened.
+func list(root string, logger *slog.Logger) ([]Entry, error) {
+	topics, err := os.ReadDir(root)
+	if err != nil {
+		return nil, err
+	}
+	var found []Entry
+	for _, topic := range topics {
+		path := filepath.Join(root, topic.Name())
+		if !topic.IsDir() {
+			logger.Warn("ignoring an entry that is not a topic of consume queues", "path", path)
+			continue
+		}
+		ids, err := os.ReadDir(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range ids {
+			id, err := strconv.ParseInt(name.Name(), 10, 32)
+			if err != nil || !name.IsDir() || id < 0 || strconv.FormatInt(id, 10) != name.Name() {
+				logger.Warn("ignoring an entry that is not a consume queue", "path", filepath.Join(path, name.Name()))
+				continue
+			}
+			found = append(found, Entry{Topic: topic.Name(), ID: int32(id)})
+		}
+	}
+	return found, nil
+}
+
+// progressInterval is how often a long load says how far it is.
+const progressInterval = 5 * time.Second
+
+// progress counts the queues that are loaded.
+type progress struct {
+	logger   *slog.Logger
+	total    int
+	interval time.Duration
+
+	mu    sync.Mutex
+	count int       // guarded by mu
+	last  time.Time // guarded by mu; of the last line
+}
+
+func (p *progress) done(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count++
+	if now.Sub(p.last) >= p.interval {
+		p.last = now
+		p.logger.Info("loading consume queues", "loaded", p.count, "of", p.total)
+	}
+}
+
+// eachParallel calls f for all entries, several at a time, and joins the errors.
+func eachParallel(entries []Entry, f func(*Entry) error) error {
+	// More than processors: on a cold start most of the time is waiting for pages.
+	workers := min(max(8, 4*runtime.GOMAXPROCS(0)), len(entries))
+	errs := make([]error, len(entries))
+	next := make(chan int)
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for i := range next {
+				errs[i] = f(&entries[i])
+			}
+		})
+	}
+	for i := range entries {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+func (t *Table) dir(topic string, id int32) string {
+	return filepath.Join(t.root, topic, strconv.FormatInt(int64(id), 10))
+}
+
+func (t *Table) insert(e Entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.queues[e.Topic] == nil {
+		t.queues[e.Topic] = make(map[int32]*Queue)
+	}
+	t.queues[e.Topic][e.ID] = e.Queue
+}
+
+// Get returns a queue, nil if there is none. It creates nothing.
+func (t *Table) Get(topic string, id int32) *Queue {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.queues[topic][id]
+}
+
+// GetOrCreate returns a queue and makes it if there is none, with durable
+// directories. For the dispatcher only. The topic must be usable as the name of a
+// directory.
+func (t *Table) GetOrCreate(topic string, id int32) (*Queue, error) {
+	if q := t.Get(topic, id); q != nil {
+		return q, nil
+	}
+	t.changeMu.Lock()
+	defer t.changeMu.Unlock()
+	if q := t.Get(topic, id); q != nil {
+		return q, nil
+	}
+	if t.closed {
+		return nil, ErrClosed
+	}
+	if !filepath.IsLocal(topic) || filepath.Base(topic) != topic || topic == "." || id < 0 {
+		return nil, fmt.Errorf("%w: topic %q, queue id %d", ErrUnit, topic, id)
+	}
+	dir := t.dir(topic, id)
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		err := os.Mkdir(d, 0o755)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		if err == nil {
+			err = t.opt.Files.Disk.SyncDir(filepath.Dir(d))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("create consume queue: %w", err)
+		}
+	}
+	q, err := open(dir, t.opt)
+	if err != nil {
+		return nil, err
+	}
+	t.insert(Entry{Topic: topic, ID: id, Queue: q})
+	return q, nil
+}
+
+// All returns the queues there are now, by topic and queue id.
+func (t *Table) All() []Entry {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	var all []Entry
+	for topic, queues := range t.queues {
+		for id, q := range queues {
+			all = append(all, Entry{Topic: topic, ID: id, Queue: q})
+		}
+	}
+	slices.SortFunc(all, func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
+// MaxPhysical is the largest MaxPhysical of all queues, 0 without any.
+func (t *Table) MaxPhysical() int64 {
+	var most int64
+	for _, e := range t.All() {
+		most = max(most, e.MaxPhysical())
+	}
+	return most
+}
+
+// TruncateTo does [Queue.TruncateTo] on all queues. For recovery.
+func (t *Table) TruncateTo(physical int64) error {
+	return eachParallel(t.All(), func(e *Entry) error { return e.TruncateTo(physical) })
+}
+
+// Sync does [Queue.Sync] on all queues, whether or not one fails.
+func (t *Table) Sync(leastPages int) (synced int64, err error) {
+	var errs []error
+	for _, e := range t.All() {
+		n, err := e.Sync(leastPages)
+		synced += n
+		errs = append(errs, err)
+	}
+	return synced, errors.Join(errs...)
+}
+
+// Delete removes a topic with all its queues; without the topic nothing happens.
+// A queue that is made under its name later is a new one. If something cannot be
+// removed the topic stays, with queues that are closed, and Delete may be called
+// again.
+func (t *Table) Delete(topic string, now time.Time) error {
+	t.changeMu.Lock()
+	defer t.changeMu.Unlock()
+	t.mu.Lock()
+	queues := t.queues[topic]
+	delete(t.queues, topic)
+	t.mu.Unlock()
+	if queues == nil {
+		return nil
+	}
+	var errs []error
+	for _, q := range queues {
+		errs = append(errs, q.Destroy(now))
+	}
+	if err := errors.Join(errs...); err != nil {
+		t.mu.Lock()
+		t.queues[topic] = queues
+		t.mu.Unlock()
+		return err
+	}
+	for _, q := range queues {
+		if q.held.count() > 0 {
+			t.deleted = append(t.deleted, q)
+		}
+	}
+	return removeEmpty(filepath.Join(t.root, topic), t.opt.Files.Disk)
+}
+
+// Reap does [Queue.Reap] on all queues, those of deleted topics too.
+func (t *Table) Reap(now time.Time, force time.Duration) (held int, err error) {
+	var errs []error
+	for _, e := range t.All() {
+		n, err := e.Reap(now, force)
+		held += n
+		errs = append(errs, err)
+	}
+	t.changeMu.Lock()
+	defer t.changeMu.Unlock()
+	kept := t.deleted[:0]
+	for _, q := range t.deleted {
+		n, err := q.Reap(now, force)
+		held += n
+		errs = append(errs, err)
+		if n > 0 {
+			kept = append(kept, q)
+		}
+	}
+	clear(t.deleted[len(kept):])
+	t.deleted = kept
+	return held, errors.Join(errs...)
+}
+
+// Close closes all queues, without syncing them.
+func (t *Table) Close() {
+	t.changeMu.Lock()
+	defer t.changeMu.Unlock()
+	t.closed = true
+	for _, e := range t.All() {
+		e.Close()
+	}
+}
