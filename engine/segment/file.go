@@ -39,6 +39,7 @@ type File struct {
 
 	mu          sync.Mutex
 	destroyedAt time.Time // guarded by mu; zero before the first Destroy
+	unlinked    bool      // guarded by mu; the name is gone for good
 	gone        bool      // guarded by mu; unmapped and closed
 	closeErr    error     // guarded by mu
 }
@@ -109,19 +110,19 @@ func (f *File) Reserve(n int64) ([]byte, error) {
 // Publish makes the n bytes last reserved visible to readers (with transient
 // buffers: to Commit). Only the appender calls it.
 func (f *File) Publish(n int64) {
-	if f.stage != nil {
+	f.wrote.Store(f.wrote.Load() + n)
+	if f.stage != nil { // behind: committed must not pass wrote
 		f.stage.publish(n)
 	}
-	f.wrote.Store(f.wrote.Load() + n)
 }
 
 // Seal moves the wrote position to the end of the file. What was not stored
 // stays as it is. Only the appender calls it.
 func (f *File) Seal() {
-	if f.stage != nil {
+	f.wrote.Store(f.size)
+	if f.stage != nil { // behind, as in Publish
 		f.stage.sealed.Store(true)
 	}
-	f.wrote.Store(f.size)
 }
 
 // View returns [pos, pos+n) with a reference on the file. It fails when the
@@ -164,10 +165,9 @@ func (f *File) Commit() (int64, error) {
 	return f.committed.Load() - before, nil
 }
 
-// Backed returns why a store behind the wrote position faulted: the file was
-// made shorter by somebody else, or the disk has no block for it. It returns
-// nil if the file takes a byte there now. Only the appender calls it.
-func (f *File) Backed() error {
+// uncut returns an error if somebody else made the file shorter. The mapping
+// then has no pages behind the end, and a write there would make a hole.
+func (f *File) uncut() error {
 	info, err := f.f.Stat()
 	if err != nil {
 		return fmt.Errorf("stat %s: %w", f.path, err)
@@ -175,8 +175,22 @@ func (f *File) Backed() error {
 	if info.Size() < f.size {
 		return fmt.Errorf("%s was cut from outside: %d bytes, expected %d", f.path, info.Size(), f.size)
 	}
-	if _, err := f.region.WriteAt([]byte{0}, f.wrote.Load()); err != nil {
-		return fmt.Errorf("write at %d of %s: %w", f.wrote.Load(), f.path, err)
+	return nil
+}
+
+// Backed returns why a store to the n bytes behind the wrote position faulted:
+// the file was made shorter by somebody else, or the disk has no block for one
+// of the pages. It returns nil if the file takes a byte in each of them now.
+// Only the appender calls it.
+func (f *File) Backed(n int64) error {
+	if err := f.uncut(); err != nil {
+		return err
+	}
+	pos := f.wrote.Load()
+	for at := pos; at < min(pos+n, f.size); at = (at/pageBytes + 1) * pageBytes {
+		if _, err := f.region.WriteAt([]byte{0}, at); err != nil {
+			return fmt.Errorf("write at %d of %s: %w", at, f.path, err)
+		}
 	}
 	return nil
 }
@@ -198,6 +212,9 @@ func (f *File) Sync(path SyncPath) (int64, error) {
 		err = f.region.Sync(from, to-from)
 	} else {
 		err = f.region.SyncData(from, to-from)
+	}
+	if err == nil {
+		err = f.uncut() // else the call had nothing to sync
 	}
 	if err != nil {
 		return 0, fmt.Errorf("sync (%s) bytes [%d, %d) of %s: %w", path, from, to, f.path, err)
@@ -227,7 +244,8 @@ func (f *File) setPositions(pos int64) {
 func (f *File) Shutdown() { f.life.shutdown() }
 
 // Destroy takes the file down: no new references, name unlinked, mapping
-// removed with the last Release. It reports whether the file is wholly gone.
+// removed with the last Release. It reports whether the file is wholly gone; a
+// name that could not be removed is tried again with the next call.
 // Called again while readers still hold it, and at least force after the first
 // call, it exchanges the pages under the readers for zeros and closes the file,
 // so that the disk space is free at once; their views are revoked and the
@@ -239,24 +257,22 @@ func (f *File) Destroy(now time.Time, force time.Duration) (gone bool, err error
 		f.destroyedAt = now
 	}
 	overdue := !first && now.Sub(f.destroyedAt) >= force
+	named := !f.unlinked
 	f.mu.Unlock()
 
-	if first {
-		if rmErr := f.disk.Remove(f.path); rmErr != nil && !errors.Is(rmErr, os.ErrNotExist) {
-			err = fmt.Errorf("remove %s: %w", f.path, rmErr)
-		} else if dirErr := f.disk.SyncDir(filepath.Dir(f.path)); dirErr != nil {
-			err = fmt.Errorf("sync directory of %s: %w", f.path, dirErr)
-		}
-		f.life.shutdown()
+	if named {
+		err = f.unlink()
 	}
+	f.life.shutdown()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.gone {
-		return true, errors.Join(err, f.closeErr)
+		return f.unlinked, errors.Join(err, f.closeErr)
 	}
 	if overdue && !f.revoked.Load() {
-		f.revoked.Store(true)
+		f.revoked.Store(true) // before the bytes change
 		if zErr := f.region.ReplaceWithZeros(); zErr != nil {
+			f.revoked.Store(false)
 			return false, errors.Join(err, fmt.Errorf("replace mapping of %s: %w", f.path, zErr))
 		}
 		if cErr := f.f.Close(); cErr != nil {
@@ -264,6 +280,20 @@ func (f *File) Destroy(now time.Time, force time.Duration) (gone bool, err error
 		}
 	}
 	return false, err
+}
+
+// unlink removes the name, durably. After a failure it may be called again.
+func (f *File) unlink() error {
+	if err := f.disk.Remove(f.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", f.path, err)
+	}
+	if err := f.disk.SyncDir(filepath.Dir(f.path)); err != nil {
+		return fmt.Errorf("sync directory of %s: %w", f.path, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unlinked = true
+	return nil
 }
 
 // cleanup runs once, when the last reference is gone.

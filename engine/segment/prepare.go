@@ -99,7 +99,7 @@ func (f *File) warm(o *Options) error {
 	}
 	if o.WarmUp == WarmUpTouch {
 		if err := f.touchPages(); err != nil {
-			return fmt.Errorf("warm up %s: %w", f.path, err)
+			return fmt.Errorf("warm up %s: %w", f.path, errors.Join(err, f.Backed(f.size)))
 		}
 	}
 	if o.MemoryLock != LockNone {

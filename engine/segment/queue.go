@@ -38,12 +38,14 @@ func OpenQueue(dir string, o *Options, logger *slog.Logger) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := len(found); n > 0 && found[n-1].size == 0 {
-		logger.Warn("removing an empty last log file, left by a crash while it was created", "file", found[n-1].path)
-		if err := errors.Join(o.Disk.Remove(found[n-1].path), o.Disk.SyncDir(dir)); err != nil {
-			return nil, fmt.Errorf("remove empty last log file: %w", err)
+	if len(found) == 0 { // perhaps the directory is new: its name must be there before the first record
+		if err := o.Disk.SyncDir(filepath.Dir(dir)); err != nil {
+			return nil, fmt.Errorf("sync name of log directory: %w", err)
 		}
-		found = found[:n-1]
+	}
+	var empty *entry
+	if n := len(found); n > 0 && found[n-1].size == 0 {
+		found, empty = found[:n-1], &found[n-1]
 	}
 	for i, e := range found {
 		if e.size != o.FileBytes {
@@ -52,6 +54,12 @@ func OpenQueue(dir string, o *Options, logger *slog.Logger) (*Queue, error) {
 		if want := found[0].base + int64(i)*o.FileBytes; e.base != want {
 			return nil, fmt.Errorf("log directory %s: next file is %s, expected %s: files are missing or not spaced by the configured file size of %d bytes; nothing was changed",
 				dir, FileName(e.base), FileName(want), o.FileBytes)
+		}
+	}
+	if empty != nil {
+		logger.Warn("removing an empty last log file, left by a crash while it was created", "file", empty.path)
+		if err := errors.Join(o.Disk.Remove(empty.path), o.Disk.SyncDir(dir)); err != nil {
+			return nil, fmt.Errorf("remove empty last log file: %w", err)
 		}
 	}
 	files := make([]*File, 0, len(found))
@@ -86,7 +94,7 @@ func list(dir string, logger *slog.Logger) ([]entry, error) {
 	for _, d := range names { // sorted by name, so by offset
 		path := filepath.Join(dir, d.Name())
 		base, err := strconv.ParseInt(d.Name(), 10, 64)
-		if err != nil || len(d.Name()) != 20 || base < 0 || d.IsDir() {
+		if err != nil || base < 0 || d.Name() != FileName(base) || d.IsDir() {
 			logger.Warn("ignoring an entry that is not a log file", "path", path)
 			continue
 		}
@@ -172,24 +180,24 @@ func (q *Queue) RemoveFirst(f *File) {
 }
 
 // Truncate sets the end of the log to the given offset, for recovery: the
-// positions of the file that contains it are set, later files are destroyed.
-// Bytes behind the end are not erased; see File.Erase.
+// positions of the file that contains it are set, later files are destroyed,
+// from the last one back, so that a crash leaves no gap between files. Bytes
+// behind the end are not erased; see File.Erase.
 func (q *Queue) Truncate(end int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var keep []*File
-	var errs []error
-	for _, f := range q.Files() {
-		if f.base > end {
-			_, err := f.Destroy(time.Now(), 0)
-			errs = append(errs, err)
-			continue
+	keep := q.Files()
+	for n := len(keep); n > 0 && keep[n-1].base > end; n-- {
+		if _, err := keep[n-1].Destroy(time.Now(), 0); err != nil {
+			return err
 		}
+		keep = keep[:n-1]
+	}
+	for _, f := range keep {
 		f.setPositions(min(end-f.base, f.size))
-		keep = append(keep, f)
 	}
 	q.files.Store(&keep)
-	return errors.Join(errs...)
+	return nil
 }
 
 // Close gives up all files. Mappings of files that are still held go with

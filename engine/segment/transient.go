@@ -183,6 +183,9 @@ func (s *stage) commit(f *File) error {
 
 		pos := f.committed.Load()
 		if used := c.used.Load(); c.base+used > pos {
+			if err := f.uncut(); err != nil {
+				return err
+			}
 			if _, err := f.region.WriteAt(c.buf[pos-c.base:used], pos); err != nil {
 				return fmt.Errorf("write %d bytes at %d of %s: %w", c.base+used-pos, pos, f.path, err)
 			}
