@@ -56,9 +56,9 @@ func (l *Log) enter() bool {
 
 // append runs under the append lock.
 func (l *Log) append(m *message.Message, plan *message.Plan) (pos Position, err error) {
-	defer l.unbacked(&err)
-	defer mmap.Recover(&err, mmap.GuardFaults())
 	size := int64(plan.Size)
+	defer l.unbacked(&err, size)
+	defer mmap.Recover(&err, mmap.GuardFaults())
 	tail, err := l.room(size)
 	if err != nil {
 		return Position{}, err
@@ -78,7 +78,7 @@ func (l *Log) append(m *message.Message, plan *message.Plan) (pos Position, err 
 	if queued {
 		*next++
 	}
-	l.appended(pos.End(), 1, size)
+	l.appended(pos.End(), 1, size, pos.StoreTimestampMs)
 	return pos, nil
 }
 
@@ -94,12 +94,12 @@ func (l *Log) AppendBatch(batch []message.Message, plans []message.Plan, out []P
 }
 
 func (l *Log) appendBatch(batch []message.Message, plans []message.Plan, out []Position) (err error) {
-	defer l.unbacked(&err)
-	defer mmap.Recover(&err, mmap.GuardFaults())
 	var total int64
 	for i := range plans {
 		total += int64(plans[i].Size)
 	}
+	defer l.unbacked(&err, total)
+	defer mmap.Recover(&err, mmap.GuardFaults())
 	tail, err := l.room(total)
 	if err != nil {
 		return err
@@ -118,26 +118,29 @@ func (l *Log) appendBatch(batch []message.Message, plans []message.Plan, out []P
 	}
 	tail.Publish(total)
 	*next += int64(len(batch))
-	l.appended(offset, int64(len(batch)), total)
+	l.appended(offset, int64(len(batch)), total, now)
 	return nil
 }
 
-// unbacked replaces a fault by its cause: the tail takes no more bytes because
-// the disk is full, or because somebody cut the file.
-func (l *Log) unbacked(err *error) {
+// unbacked adds its cause to a fault in an append of size bytes: the tail takes
+// no more because the disk is full, or because somebody cut the file.
+func (l *Log) unbacked(err *error, size int64) {
 	if *err == nil {
 		return
 	}
 	var fault *mmap.FaultError
 	if errors.As(*err, &fault) {
-		*err = errors.Join(*err, l.queue.Last().Backed())
+		*err = errors.Join(*err, l.queue.Last().Backed(max(size, message.BlankBytes)))
 	}
 }
 
 // appended counts, and wakes the window when the writer has used a step of it.
-func (l *Log) appended(end, records, size int64) {
+func (l *Log) appended(end, records, size, storeMs int64) {
 	l.counts.appends += records
 	l.counts.bytes += size
+	if l.storedMs.Load() != storeMs {
+		l.storedMs.Store(storeMs)
+	}
 	if end >= l.windowAt && l.window != nil {
 		l.windowAt = end + segment.WindowStepBytes
 		l.loops.window.Wake()
@@ -150,13 +153,12 @@ func (l *Log) room(size int64) (*segment.File, error) {
 	if r := l.refused.Load(); r != nil {
 		return nil, *r
 	}
+	if size > l.largest {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d fit a file and a transient buffer", ErrRecordTooLarge, size, l.largest)
+	}
 	tail := l.queue.Last()
 	if tail != nil && tail.Wrote()+size+message.BlankBytes <= tail.Size() {
 		return tail, nil
-	}
-	if size+message.BlankBytes > l.opt.Files.FileBytes {
-		return nil, fmt.Errorf("%w: record of %d bytes, files of %d with %d reserved",
-			ErrRecordTooLarge, size, l.opt.Files.FileBytes, message.BlankBytes)
 	}
 	return l.roll(tail)
 }
@@ -181,14 +183,10 @@ func (l *Log) roll(tail *segment.File) (*segment.File, error) {
 		return nil, fmt.Errorf("next commit log file: %w", err)
 	}
 	if tail != nil && !tail.Full() {
-		blank, err := tail.Reserve(message.BlankBytes)
-		if err != nil {
+		if err := seal(tail); err != nil {
 			_, gone := next.Destroy(time.Now(), 0)
 			return nil, errors.Join(err, gone)
 		}
-		message.PutBlank(blank, int(tail.Size()-tail.Wrote()))
-		tail.Publish(message.BlankBytes)
-		tail.Seal()
 	}
 	l.queue.Add(next)
 	if tail != nil {
@@ -203,4 +201,18 @@ func (l *Log) roll(tail *segment.File) (*segment.File, error) {
 	l.counts.rollWaitNs += ns
 	l.counts.rollWaitMax = max(l.counts.rollWaitMax, ns)
 	return next, nil
+}
+
+// seal ends a file with a blank record. It has a guard of its own, for its
+// caller has a file to give back after a fault.
+func seal(tail *segment.File) (err error) {
+	defer mmap.Recover(&err, mmap.GuardFaults())
+	blank, err := tail.Reserve(message.BlankBytes)
+	if err != nil {
+		return err
+	}
+	message.PutBlank(blank, int(tail.Size()-tail.Wrote()))
+	tail.Publish(message.BlankBytes)
+	tail.Seal()
+	return nil
 }

@@ -28,9 +28,12 @@ func (l *Log) Flush() error {
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
 	if l.Failed() {
+		if l.pool != nil {
+			l.pool.Fail(ErrSyncFailed)
+		}
 		return ErrSyncFailed
 	}
-	now := l.clock.nowMs() // before: what is appended later has a later time
+	now := l.publishedMs()
 	if _, err := l.commit(); err != nil {
 		return err
 	}
@@ -45,7 +48,7 @@ func (l *Log) Flush() error {
 		n, err := f.Sync(l.opt.SyncPath)
 		if err != nil {
 			err = fmt.Errorf("%w: %w", ErrSyncFailed, err)
-			l.refuse(err)
+			l.refused.Store(&err) // also in the place of ErrClosing: nobody may try again
 			return err
 		}
 		if n > 0 {
@@ -63,11 +66,23 @@ func (l *Log) Flush() error {
 	}
 }
 
-// A flusher makes the log durable: every interval, or for the group of appends
-// that wait. It is a service.
+// publishedMs returns a time such that every record with an earlier store time
+// is published. An append under way may have read its store time long ago; then
+// only the last published one tells.
+func (l *Log) publishedMs() int64 {
+	if l.lock.tryLock() {
+		defer l.lock.unlock()
+		return l.clock.nowMs()
+	}
+	return l.storedMs.Load()
+}
+
+// A flusher makes the log durable: for the group of appends that wait, and every
+// interval what nobody waits for. It is a service.
 type flusher struct {
 	log      *Log
 	thorough time.Time // of the last flush that took whatever there was
+	grouped  time.Time // of the last group sync
 }
 
 // Name implements service.Service.
@@ -76,20 +91,24 @@ func (f *flusher) Name() string { return "flush" }
 // Step flushes once and returns the number of bytes or waiting appends served.
 func (f *flusher) Step(now time.Time) (int, error) {
 	l := f.log
+	starved := l.pool != nil && l.pool.Starved()
 	if l.opt.GroupSync {
-		members, err := l.group.sync(l.Flush)
-		if members > 0 {
+		if members, err := l.group.sync(l.Flush); members > 0 {
 			l.syncs.groups.Add(1)
 			l.syncs.grouped.Add(int64(members))
+			f.grouped = now
+			return members, err
 		}
-		return members, err
+		if now.Sub(f.grouped) < l.opt.FlushInterval && !starved {
+			return 0, nil
+		}
 	}
-	if l.Failed() {
+	if l.Failed() && !starved {
 		return 0, nil // reported when it happened
 	}
-	if now.Sub(f.thorough) >= l.opt.FlushThorough {
+	if now.Sub(f.thorough) >= l.opt.FlushThorough || starved {
 		f.thorough = now
-	} else if l.Committed()/pageBytes-l.flushed.Load()/pageBytes < int64(l.opt.FlushLeastPages) {
+	} else if l.Appended()/pageBytes-l.flushed.Load()/pageBytes < int64(l.opt.FlushLeastPages) {
 		return 0, nil
 	}
 	before := l.flushed.Load()
@@ -106,9 +125,6 @@ func (l *Log) WaitDurable(end int64, timeout time.Duration) error {
 		return nil
 	}
 	r := l.group.join()
-	if l.flushed.Load() >= end { // by the last sync of Close, which nothing follows
-		return nil
-	}
 	l.loops.flush.Wake()
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -125,6 +141,7 @@ func (l *Log) WaitDurable(end int64, timeout time.Duration) error {
 type group struct {
 	mu   sync.Mutex
 	next *round // guarded by mu; nil while nobody waits
+	last *round // guarded by mu; what everybody is told once the group is closed
 }
 
 // A round is one sync and those who wait for it.
@@ -137,6 +154,9 @@ type round struct {
 func (g *group) join() *round {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.last != nil {
+		return g.last
+	}
 	if g.next == nil {
 		g.next = &round{done: make(chan struct{})}
 	}
@@ -157,6 +177,19 @@ func (g *group) sync(flush func() error) (members int, err error) {
 	r.err = flush()
 	close(r.done)
 	return r.members, r.err
+}
+
+// close tells those who wait, and all who come later, the outcome of the final
+// flush. No sync follows.
+func (g *group) close(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last, g.next = g.next, nil
+	if g.last == nil {
+		g.last = &round{done: make(chan struct{})}
+	}
+	g.last.err = err
+	close(g.last.done)
 }
 
 // IsDiskFull reports whether err means that there is no space left.

@@ -39,6 +39,7 @@ type Log struct {
 	window   *segment.Window // nil unless pages are populated ahead
 	pool     *segment.Pool   // nil unless appends go to transient buffers
 	clock    *clock
+	largest  int64 // immutable; bytes that one append may have
 	busy     atomic.Bool
 
 	lock appendLock
@@ -46,6 +47,8 @@ type Log struct {
 	offsets  queueOffsets
 	counts   appendCounts
 	windowAt int64 // appended offset at which the window is woken
+
+	storedMs atomic.Int64 // store time of the last published append; written under lock
 
 	refused atomic.Pointer[error] // why appends are refused; nil while accepted
 
@@ -64,7 +67,10 @@ type Log struct {
 func Open(dir string, o Options, h History) (*Log, error) {
 	l := &Log{opt: o, clock: newClock(o.ExactClock), offsets: make(queueOffsets)}
 	l.lock.spin = o.SpinLock
+	l.storedMs.Store(l.clock.nowMs())
+	l.largest = o.Files.FileBytes - message.BlankBytes
 	if o.SyncPath == segment.SyncPwrite {
+		l.largest = min(l.largest, o.BufferBytes)
 		pool, err := segment.NewPool(o.BufferCount, o.BufferBytes, &l.opt.Files, l.wakeCommit)
 		if err != nil {
 			return nil, err
@@ -88,9 +94,7 @@ func Open(dir string, o Options, h History) (*Log, error) {
 
 // Start begins the background services, in the order in which data flows.
 func (l *Log) Start() {
-	warn := func(name string, err error) {
-		l.opt.Logger.Warn("background service failed", "service", name, "err", err)
-	}
+	warn := service.WarnOnce(l.opt.Logger)
 	l.loops.pulse = service.Start(&pulse{log: l, limit: l.opt.BusyAfter}, service.Options{Interval: pulseInterval, Timed: true, OnError: warn})
 	l.loops.prealloc = service.Start(l.prealloc, service.Options{Interval: time.Second, OnError: warn})
 	if l.window != nil {
@@ -158,10 +162,8 @@ func (l *Log) Close() error {
 			loop.Stop()
 		}
 	}
-	_, err := l.group.sync(l.Flush) // with members or without, see WaitDurable
-	if err == nil {
-		err = l.Flush()
-	}
+	err := l.Flush()
+	l.group.close(err)
 	if err != nil {
 		errs = append(errs, fmt.Errorf("final flush: %w", err))
 	}
