@@ -15,9 +15,10 @@ type PutResult = commitlog.Position
 // unless the message carries the property WAIT=false. The store reads the
 // message only during the call.
 //
-// With ErrFlushTimeout the result is valid: the message is stored, but not
-// known to be durable. With any other error nothing was stored, except that
-// after a failed sync (ErrSyncFailed) nobody can tell.
+// If the result of a failed Put has a Size, the message is stored but not known
+// to be durable: ErrFlushTimeout, ErrSyncFailed, or ErrDiskFull where a sparse
+// file found no blocks for what was in a transient buffer. Otherwise nothing was
+// stored.
 func (s *Store) Put(m *message.Message) (PutResult, error) {
 	plan, err := message.Prepare(m, s.limits)
 	if err != nil {

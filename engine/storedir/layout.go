@@ -1,9 +1,40 @@
 package storedir
 
-import "path/filepath"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"commitlab/engine/fsutil"
+)
 
 // A Layout names the places in a store directory. Its value is the root.
 type Layout string
+
+// Make creates the root directory, with its parents, if it is absent. The new
+// names are durable.
+func (l Layout) Make() error {
+	root, err := filepath.Abs(string(l))
+	if err != nil {
+		return fmt.Errorf("make store directory: %w", err)
+	}
+	var within []string // directories that get a new name
+	for dir := root; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+		within = append(within, filepath.Dir(dir))
+	}
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return fmt.Errorf("make store directory: %w", err)
+	}
+	for _, dir := range within {
+		if err := fsutil.SyncDir(dir); err != nil {
+			return fmt.Errorf("make store directory: %w", err)
+		}
+	}
+	return nil
+}
 
 // CommitLog is the directory of the commit log files.
 func (l Layout) CommitLog() string { return l.at("commitlog") }
