@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"commitlab/bench/measure"
+	"commitlab/bench/pace"
 	"commitlab/bench/workload"
 	"commitlab/engine"
 	"commitlab/engine/message"
@@ -256,5 +258,46 @@ func TestEveryConfigurationResolvesInEveryScenario(t *testing.T) {
 				t.Errorf("%s with %s does not say what a crash loses", s.Name, c.Name)
 			}
 		}
+	}
+}
+
+// B-141: an interrupted run must close the store as it would at its end: no
+// abort marker, so that the next open needs no recovery.
+func TestB141_InterruptedRunClosesTheStore(t *testing.T) {
+	s, err := Find("append")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := small(t, s, func(p *Spec) { p.MaxBytes = 1 << 30; p.Writers = 1 })
+	instance, err := s.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	constant, err := pace.NewConstant(1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marker := filepath.Join(spec.Dir, "abort")
+	ctx, cancel := context.WithCancel(t.Context())
+	watched := make(chan error, 1)
+	go func() {
+		_, err := os.Stat(marker)
+		for ctx.Err() == nil && errors.Is(err, os.ErrNotExist) {
+			time.Sleep(time.Millisecond)
+			_, err = os.Stat(marker)
+		}
+		watched <- err
+		time.Sleep(50 * time.Millisecond) // for some operations
+		cancel()
+	}()
+	o, err := measure.Run(ctx, instance, measure.Plan{Primary: s.Primary, Pacer: constant, Duration: time.Minute}, nil)
+	if err != nil || o.Status != measure.Interrupted {
+		t.Errorf("run ended %q, %v; want interrupted", o.Status, err)
+	}
+	if err := <-watched; err != nil {
+		t.Errorf("abort marker of the open store: %v", err)
+	}
+	if _, err := os.Stat(marker); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("abort marker after the interrupt: %v, want none", err)
 	}
 }
