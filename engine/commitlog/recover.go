@@ -136,6 +136,9 @@ func (l *Log) account(b []byte) error {
 	if err != nil {
 		return err
 	}
+	if l.opt.Visit != nil {
+		l.opt.Visit(&rec)
+	}
 	if !message.TransactionOf(rec.SysFlag).Queued() {
 		return nil
 	}
