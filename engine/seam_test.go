@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"commitlab/engine/mmap"
 	"commitlab/engine/mmap/mmaptest"
@@ -35,6 +37,23 @@ func (s *seam) call(op mmaptest.Op, path string) error {
 		return nil
 	}
 	return before(op, path)
+}
+
+var errPowerOff = errors.New("the power is off")
+
+// powerOffAt lets the first n-1 calls pass and refuses all that follow. What it
+// returns tells whether it has come to that.
+func (s *seam) powerOffAt(n int) (off *atomic.Bool) {
+	off = new(atomic.Bool)
+	var calls atomic.Int64
+	s.on(func(mmaptest.Op, string) error {
+		if calls.Add(1) < int64(n) {
+			return nil
+		}
+		off.Store(true)
+		return errPowerOff
+	})
+	return off
 }
 
 // options are o on this seam.

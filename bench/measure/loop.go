@@ -55,7 +55,7 @@ func (r *run) record(w *Worker, b *buffer, due, start, end time.Duration) {
 	cut, limit := time.Duration(r.cut.Load()), time.Duration(r.end.Load())
 	if end >= cut {
 		b.busy += min(end, limit) - min(max(start, cut), limit)
-		if end < limit {
+		if end <= limit {
 			b.ended++
 		}
 	}
@@ -63,7 +63,7 @@ func (r *run) record(w *Worker, b *buffer, due, start, end time.Duration) {
 		w.warmed.Store(w.N + 1)
 		return
 	}
-	if end < limit {
+	if end <= limit {
 		b.done++
 	} else {
 		b.late++

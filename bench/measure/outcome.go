@@ -38,8 +38,8 @@ type Outcome struct {
 	Done       uint64 // ended well, in the window
 	Late       uint64 // ended well, during the drain
 	Failed     uint64 // returned an error
-	Unfinished uint64 // still inside Op at the drain limit
-	NeverSent  uint64 // due, but no worker was free until the drain limit
+	Unfinished uint64 // still inside Op when the run gave up
+	NeverSent  uint64 // due, but no worker was free until the drain limit, or the run ended early
 
 	Ops []OpOutcome // in the order of the plan's names, the primary one first
 	// Backlog holds, for each operation never sent, how long it had been due when

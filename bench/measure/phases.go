@@ -110,27 +110,23 @@ func (r *run) openWindow() (closeWindow func()) {
 	}
 }
 
-// drain waits for the workers, but no longer than the limit, and books what is
-// left. In a run that ends as planned, operations that were due in the window are
-// still started; a cancelled or failed run only awaits those under way.
+// drain waits for the workers, first for those that have a backlog of the window
+// to work off, then for the operations under way, each no longer than its limit,
+// and books what is left. A cancelled or failed run has no first part.
 func (r *run) drain(ctx context.Context) {
-	limit := time.Duration(r.end.Load()) + r.plan.Drain
-	cancel, failed := ctx.Done(), r.failed
-	if r.cancelled || isClosed(r.failed) {
-		r.halt()
-		limit = r.clock.Now() + r.plan.Drain
-		cancel, failed = nil, nil
-	}
-	if why := r.until(limit, cancel, failed, r.gone); why == cancelled || why == broken {
-		r.halt()
-		r.until(limit, nil, nil, r.gone)
+	orderly := !r.cancelled && !isClosed(r.failed)
+	if orderly {
+		r.until(time.Duration(r.end.Load())+r.plan.Drain, ctx.Done(), r.failed, r.gone)
 	}
 	r.halt()
-	r.hung = !isClosed(r.gone)
+	r.until(r.clock.Now()+r.grace(), nil, nil, r.gone)
 	r.abandoned.Store(true)
 	for _, w := range r.crew {
-		if due, ok := unfinished(w.rec.settled()); ok && int64(due) >= r.cut.Load() {
-			r.left++
+		if due, ok := unfinished(w.rec.settled()); ok {
+			r.hung++
+			if int64(due) >= r.cut.Load() {
+				r.left++
+			}
 		}
 	}
 	r.drained = r.clock.Now()
@@ -139,3 +135,6 @@ func (r *run) drain(ctx context.Context) {
 		r.collect(r.drained, true)
 	}
 }
+
+// grace is how long operations under way are awaited once no more are started.
+func (r *run) grace() time.Duration { return max(r.plan.Drain, time.Second) }

@@ -26,8 +26,9 @@ type Plan struct {
 	Warmup    time.Duration
 	WarmupOps uint64
 	Duration  time.Duration // of the window that is measured; required
-	// Drain bounds what happens after the window: operations that were due in it
-	// are still started and awaited for so long. Default 5 s, negative for none.
+	// Drain bounds what happens after the window: for so long operations that were
+	// due in it are still started. Those under way then are awaited for as long
+	// again, at least 1 s. Default 5 s, negative for none.
 	Drain time.Duration
 	// Tick is the length of an interval handed to the sink. Default a twentieth
 	// of Duration, but at least 100 ms and at most 1 s.

@@ -13,8 +13,8 @@ type progress struct {
 	lastTick  time.Duration
 	drained   time.Duration // end of the run
 	cancelled bool
-	hung      bool   // workers were left behind
-	left      uint64 // operations of the window given up inside Op
+	hung      uint64 // operations given up inside Op
+	left      uint64 // those of them that belong to the window
 
 	tickOps    []opTotals // of the current interval; empty between ticks
 	tickHiccup totals

@@ -134,12 +134,17 @@ func (r *recorder) exchange() *buffer {
 	return full
 }
 
-// settled waits until the worker is not recording and returns the gate.
+// settled waits until the worker is not recording and returns the gate. It takes
+// long only if the worker lost its processor just there.
 func (r *recorder) settled() int64 {
-	for {
+	for tries := 0; ; tries++ {
 		if gate := r.gate.Load(); gate != gateRecording {
 			return gate
 		}
-		runtime.Gosched()
+		if tries < 100 {
+			runtime.Gosched()
+		} else {
+			time.Sleep(50 * time.Microsecond)
+		}
 	}
 }

@@ -16,9 +16,11 @@ import (
 // was measured also when ctx is cancelled (status Interrupted, nil error) and
 // when an Op, the sink, Verify or Close fails (status Failed and that error).
 //
-// Run returns within the warm-up, the window and twice the drain limit, plus
-// what Setup, Verify and the sink take: an Op that never returns is counted as
-// unfinished and its goroutine is left behind.
+// An Op that never returns does not keep Run: it is counted as unfinished, its
+// goroutine is left behind, Verify is not called, and the run has failed. In the
+// worst case Run takes the warm-up and the window, the drain limit three times
+// (backlog, operations under way, Close; of the last two each at least 1 s), and
+// what Setup, Verify and the sink take.
 func Run(ctx context.Context, inst Instance, plan Plan, sink Sink) (Outcome, error) {
 	plan, err := plan.resolve()
 	if err != nil {
@@ -158,9 +160,12 @@ func (r *run) control(ctx context.Context) {
 // finish checks and closes the target.
 func (r *run) finish(ctx context.Context) error {
 	var err error
-	if r.hasFailed() {
+	switch {
+	case r.hasFailed():
 		err = r.failure
-	} else if !r.hung {
+	case r.hung > 0:
+		err = fmt.Errorf("%d operations did not return within %v after the last one was started", r.hung, r.grace())
+	default:
 		// A cancelled context ends the load, not the check of what was done.
 		if err = r.inst.Verify(context.WithoutCancel(ctx)); err != nil {
 			err = fmt.Errorf("verify: %w", err)
@@ -169,14 +174,14 @@ func (r *run) finish(ctx context.Context) error {
 	return errors.Join(err, r.closeInstance())
 }
 
-// closeInstance bounds Close by the drain limit when operations hang inside the
-// target, since then Close may hang as well.
+// closeInstance bounds Close when operations hang inside the target, since then
+// Close may hang as well.
 func (r *run) closeInstance() error {
 	closing := make(chan error, 1)
 	go func() { closing <- r.inst.Close() }()
 	var limit <-chan time.Time
-	if r.hung {
-		limit = time.After(max(r.plan.Drain, time.Second))
+	if r.hung > 0 {
+		limit = time.After(r.grace())
 	}
 	select {
 	case err := <-closing:
@@ -185,7 +190,7 @@ func (r *run) closeInstance() error {
 		}
 		return nil
 	case <-limit:
-		return fmt.Errorf("close: no return within %v, with operations that hang", max(r.plan.Drain, time.Second))
+		return fmt.Errorf("close did not return within %v", r.grace())
 	}
 }
 

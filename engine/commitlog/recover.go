@@ -51,7 +51,7 @@ func (l *Log) recover(h History) error {
 	if len(files) == 0 {
 		return nil
 	}
-	end, at, reason, err := l.walk(files)
+	end, at, reason, err := l.walk(files, h)
 	if err != nil {
 		return err
 	}
@@ -86,14 +86,14 @@ func (l *Log) recover(h History) error {
 
 // walk verifies records until the first bytes that are none. It returns their
 // offset, the index of their file and what is wrong with them.
-func (l *Log) walk(files []*segment.File) (end int64, at int, reason error, err error) {
+func (l *Log) walk(files []*segment.File, h History) (end int64, at int, reason error, err error) {
 	for at = range files {
 		view, err := files[at].View(0, files[at].Size())
 		if err != nil {
 			return 0, 0, nil, err
 		}
 		var sealed bool
-		end, sealed, reason, err = l.walkFile(view.Bytes(), files[at].Base())
+		end, sealed, reason, err = l.walkFile(view.Bytes(), files[at].Base(), h)
 		view.Release()
 		if err != nil {
 			return 0, 0, nil, fmt.Errorf("recover %s: %w", files[at].Path(), err)
@@ -107,7 +107,7 @@ func (l *Log) walk(files []*segment.File) (end int64, at int, reason error, err 
 
 // walkFile walks the records of one file. sealed says that it reached the
 // blank record; otherwise reason tells why the bytes at end are no record.
-func (l *Log) walkFile(data []byte, base int64) (end int64, sealed bool, reason error, err error) {
+func (l *Log) walkFile(data []byte, base int64, h History) (end int64, sealed bool, reason error, err error) {
 	defer mmap.Recover(&err, mmap.GuardFaults())
 	for pos := int64(0); ; {
 		size, kind, reason := message.Check(data[pos:], l.checks(base+pos, int64(len(data))-pos))
@@ -117,10 +117,16 @@ func (l *Log) walkFile(data []byte, base int64) (end int64, sealed bool, reason 
 		case message.KindInvalid:
 			return base + pos, false, reason, nil
 		}
-		if err := l.account(data[pos : pos+int64(size)]); err != nil {
+		next := pos + int64(size)
+		rec, err := message.Decode(data[pos:next])
+		if err != nil {
 			return 0, false, nil, err
 		}
-		pos += int64(size)
+		if !h.covers(rec.StoreTimestamp) && torn(&rec, next) {
+			return base + pos, false, errTorn, nil
+		}
+		l.account(&rec)
+		pos = next
 	}
 }
 
@@ -131,20 +137,44 @@ func (l *Log) checks(offset, left int64) message.CheckOptions {
 }
 
 // account notes the queue offset that a sound record used up.
-func (l *Log) account(b []byte) error {
-	rec, err := message.Decode(b)
-	if err != nil {
-		return err
-	}
+func (l *Log) account(rec *message.Record) {
 	if l.opt.Visit != nil {
-		l.opt.Visit(&rec)
+		l.opt.Visit(rec)
 	}
-	if !message.TransactionOf(rec.SysFlag).Queued() {
-		return nil
+	if message.TransactionOf(rec.SysFlag).Queued() {
+		next := l.offsets.next(string(rec.Topic), rec.QueueID)
+		*next = max(*next, rec.QueueOffset+1)
 	}
-	next := l.offsets.next(string(rec.Topic), rec.QueueID)
-	*next = max(*next, rec.QueueOffset+1)
-	return nil
+}
+
+// errTorn is what is wrong with a record that torn found.
+var errTorn = errors.New("a sector of topic or properties was never written")
+
+// sectorBytes is what a power cut leaves whole.
+const sectorBytes = 512
+
+// torn reports whether a sector's share of the topic or the properties of a
+// record is all zeros: those no checksum protects, unless the record has one of
+// its own, and a power cut may have taken them alone. end is the position of the
+// record's end within its file.
+func torn(rec *message.Record, end int64) bool {
+	properties := end - int64(len(rec.Properties))
+	const lengthBytes = 2
+	topic := properties - lengthBytes - int64(len(rec.Topic))
+	return emptySector(rec.Topic, topic) || emptySector(rec.Properties, properties)
+}
+
+// emptySector reports whether b, which stands at pos, has only zeros in one of
+// the sectors that it touches.
+func emptySector(b []byte, pos int64) bool {
+	for len(b) > 0 {
+		n := min(sectorBytes-pos%sectorBytes, int64(len(b)))
+		if len(bytes.TrimLeft(b[:n], "\x00")) == 0 {
+			return true
+		}
+		b, pos = b[n:], pos+n
+	}
+	return false
 }
 
 // probeBytes bounds the search for a sound record behind a bad one within a

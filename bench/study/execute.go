@@ -1,0 +1,195 @@
+package study
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"commitlab/bench/host"
+	"commitlab/bench/measure"
+	"commitlab/bench/pace"
+	"commitlab/bench/profile"
+	"commitlab/bench/result"
+	"commitlab/bench/scenario"
+)
+
+// outlierOver is the time from which an operation leaves a record of its own.
+const outlierOver = time.Millisecond
+
+// Run is one run of one cell, complete: no default is left open.
+type Run struct {
+	Scenario scenario.Scenario
+	Spec     scenario.Spec // resolved; its Dir is made for the run and removed after it
+	Config   string        // name of the configuration
+	Pacer    pace.Pacer
+	Warmup   time.Duration
+	Duration time.Duration
+	Seed     uint64         // of the workers' random sources
+	Profiles []profile.Kind // taken of exactly the window; marks the run as profiled
+
+	// Where the run belongs; zero outside of a study.
+	Cell     string
+	Block    int
+	Position int
+	Command  []string // repeats the run
+
+	// Observe sees every interval as it ends; nil is allowed.
+	Observe func(measure.Tick)
+}
+
+// Execute measures the run and writes it with the writer that create returns.
+// Whatever happens after that call, the run's files are given an end and its
+// store is removed. The error is of those files or that store: that a run was
+// interrupted, failed or is invalid is said by its End.
+func (r Run) Execute(ctx context.Context, create func(result.Manifest) (*result.Writer, error)) (end result.End, err error) {
+	log := &warningLog{}
+	r.Spec.Options.Logger = log.logger()
+	instance, err := r.Scenario.New(r.Spec)
+	if err != nil {
+		return result.End{}, err
+	}
+	manifest, err := r.manifest()
+	if err != nil {
+		return result.End{}, err
+	}
+	w, err := create(manifest)
+	if err != nil {
+		return result.End{}, err
+	}
+	defer func() { err = errors.Join(err, w.Close(), removeStore(r.Spec.Dir)) }()
+
+	out := &sink{writer: w, opened: r.Warmup, observe: r.Observe}
+	outcome, runErr := measure.Run(ctx, instance, r.plan(w.Dir()), out)
+	end, err = r.end(outcome, out.last)
+	if err != nil {
+		return end, err
+	}
+	end.Warnings = append(end.Warnings, log.warnings()...)
+	if runErr != nil && errors.Is(runErr, context.Canceled) {
+		end.Status = result.Interrupted // while it was being set up
+	}
+	return end, w.End(end)
+}
+
+func (r Run) manifest() (result.Manifest, error) {
+	spec, specErr := json.Marshal(r.Spec)
+	options, optionsErr := json.Marshal(r.Spec.Options)
+	m := result.Manifest{
+		Cell: r.Cell, Block: r.Block, Position: r.Position,
+		Scenario: r.Scenario.Name, Config: r.Config, Primary: r.Scenario.Primary,
+		Spec: spec, Options: options,
+		Pace: r.Pacer.String(), Closed: pace.IsClosed(r.Pacer),
+		Workers: r.Spec.Writers, Seed: r.Seed,
+		Durability: r.Scenario.Durability(r.Spec.Options),
+		Command:    r.Command,
+		WarmupNs:   r.Warmup.Nanoseconds(), DurationNs: r.Duration.Nanoseconds(), TickNs: r.tick().Nanoseconds(),
+		Host: host.Collect(existing(r.Spec.Dir)),
+	}
+	for _, k := range r.Profiles {
+		m.Profiles = append(m.Profiles, string(k))
+	}
+	return m, errors.Join(specErr, optionsErr)
+}
+
+// existing is the nearest directory at or above dir that exists.
+func existing(dir string) string {
+	for !exists(dir) && filepath.Dir(dir) != dir {
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
+// tick gives about twenty intervals to a run, none shorter than a tenth of a
+// second.
+func (r Run) tick() time.Duration {
+	return min(max(r.Duration/20, 100*time.Millisecond), time.Second)
+}
+
+func (r Run) plan(dir string) measure.Plan {
+	p := measure.Plan{
+		Primary:     r.Scenario.Ops[0],
+		Ops:         r.Scenario.Ops[1:],
+		Workers:     r.Spec.Writers,
+		Pacer:       r.Pacer,
+		Warmup:      r.Warmup,
+		Duration:    r.Duration,
+		Tick:        r.tick(),
+		Seed:        r.Seed,
+		OutlierOver: outlierOver,
+	}
+	if len(r.Profiles) > 0 {
+		label := profile.Label{Scenario: r.Scenario.Name, Config: r.Config}
+		p.Window = profile.Window(dir, label, r.Profiles)
+	}
+	return p
+}
+
+// shortfall is the share of the offered rate below which a run gets a warning
+// even where the target is to blame.
+const shortfall = 0.99
+
+func (r Run) end(o measure.Outcome, counters any) (result.End, error) {
+	e := result.End{
+		Status: status(o.Status), Reason: o.Reason,
+		WindowNs: o.Window.Nanoseconds(),
+		Done:     o.Done + o.Late, Errors: o.Failed,
+		Steadiness: o.Steadiness.Verdict,
+	}
+	if o.Window > 0 {
+		e.AchievedPerSecond = &o.AchievedPerS
+	}
+	if !o.Closed {
+		e.Due, e.Late, e.NeverSent = o.Due, o.Late, o.NeverSent+o.Unfinished
+		if o.Window > 0 {
+			e.OfferedPerSecond = &o.OfferedPerS
+		}
+	}
+	e.Warnings = warnings(o)
+	if counters == nil {
+		return e, nil
+	}
+	var err error
+	e.Counters, err = json.Marshal(counters)
+	return e, err
+}
+
+func status(s measure.Status) result.Status {
+	switch s {
+	case measure.OK:
+		return result.OK
+	case measure.Interrupted:
+		return result.Interrupted
+	case measure.Invalid:
+		return result.Invalid
+	default:
+		return result.Failed
+	}
+}
+
+// warnings lists what a reader must know before using the figures of a run
+// whose status does not say it.
+func warnings(o measure.Outcome) []string {
+	var w []string
+	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
+	if !o.Closed && o.Window > 0 && o.AchievedPerS < shortfall*o.OfferedPerS {
+		add("achieved %.1f %% of the offered rate: of %d operations due, %d were done in time, %d late, %d failed, %d never ended, %d were never sent",
+			100*o.AchievedPerS/o.OfferedPerS, o.Due, o.Done, o.Late, o.Failed, o.Unfinished, o.NeverSent)
+	}
+	if len(o.Ops) > 0 {
+		if p99, ok := o.Ops[0].Lag.Percentile(99); ok && time.Duration(p99) > lagWarning {
+			add("the generator itself was late: lag p99 %s, with %.0f %% of %d CPUs busy in operations",
+				time.Duration(p99), 100*o.Busy, runtime.NumCPU())
+		}
+	}
+	if o.WallStep > time.Second || o.WallStep < -time.Second {
+		add("the wall clock was set by %s during the run: dates do not match other logs", o.WallStep.Round(time.Millisecond))
+	}
+	return w
+}
+
+// lagWarning is the generator's own lateness from which a reader is told.
+const lagWarning = 50 * time.Microsecond

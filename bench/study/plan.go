@@ -1,0 +1,240 @@
+package study
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"commitlab/bench/pace"
+	"commitlab/bench/result"
+	"commitlab/bench/scenario"
+	"commitlab/bench/stat"
+	"commitlab/bench/workload"
+	"commitlab/engine"
+)
+
+// Room is what the machine can give to one run, in bytes.
+type Room struct {
+	Disk   int64 // free space below the store
+	Memory int64 // memory that is available without paging out; 0 if not known
+}
+
+// alpha is the level at which a claim counts.
+const alpha = 0.05
+
+// aaSuffix marks the cell that repeats the first configuration.
+const aaSuffix = "+aa"
+
+// Plan resolves a spec: it checks every cell, gives each its byte budget and
+// draws the order. All problems are joined, each with the place it is at.
+// Command, Start and Host of the study are left to the caller.
+func (s Spec) Plan(room Room) (result.Study, error) {
+	s = s.withDefaults()
+	study := result.Study{Name: s.Name, Seed: s.Seed, Blocks: s.Blocks}
+	var errs []error
+	if s.Blocks < 1 {
+		errs = append(errs, fmt.Errorf("blocks is %d, want 1 or more", s.Blocks))
+	}
+	if s.Duration <= 0 {
+		errs = append(errs, fmt.Errorf("duration is %s, want more than 0", s.Duration))
+	}
+	configs, err := s.resolveConfigs()
+	errs = append(errs, err)
+	if len(s.Scenarios) == 0 {
+		errs = append(errs, errors.New("scenarios: want at least one"))
+	}
+	for i, sc := range s.Scenarios {
+		cells, err := s.cells(sc, configs, room)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("scenarios[%d]: %w", i, err))
+			continue
+		}
+		study.Cells = append(study.Cells, cells...)
+		study.Comparisons = append(study.Comparisons, comparisons(cells)...)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return result.Study{}, fmt.Errorf("study %s: %w", s.Name, err)
+	}
+	if len(s.Primary) == 0 {
+		s.Primary = []string{defaultPrimary(s.Scenarios[0])}
+	}
+	study.Primary = s.Primary
+	if need := stat.BlocksNeeded(alpha, len(s.Primary)); s.Blocks < need && !s.Exploratory {
+		return result.Study{}, fmt.Errorf("study %s: %d blocks cannot show a difference in %d primary metrics at any size, want at least %d blocks (or exploratory: true, and no conclusions)",
+			s.Name, s.Blocks, len(s.Primary), need)
+	}
+	study.Order = s.slots(study.Cells)
+	if study.Spec, err = json.Marshal(s); err != nil {
+		return result.Study{}, err
+	}
+	return study, study.Validate()
+}
+
+// resolvedConfig is a column of the study.
+type resolvedConfig struct {
+	name    string
+	options engine.Options // before the scenario's needs and defaults
+	twin    bool           // repeats the first one
+}
+
+func (s Spec) resolveConfigs() ([]resolvedConfig, error) {
+	if len(s.Configs) == 0 {
+		return nil, errors.New("configs: want at least one")
+	}
+	var configs []resolvedConfig
+	var errs []error
+	for i, c := range s.Configs {
+		options, err := c.options()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("configs[%d]: %w", i, err))
+		}
+		configs = append(configs, resolvedConfig{name: c.Name, options: options})
+	}
+	if *s.AA {
+		first := configs[0]
+		configs = append(configs, resolvedConfig{name: first.name, options: first.options, twin: true})
+	}
+	return configs, errors.Join(errs...)
+}
+
+func (c ConfigSpec) options() (engine.Options, error) {
+	base := c.Base
+	if base == "" {
+		base = c.Name
+	}
+	config, err := scenario.FindConfig(base)
+	if err != nil {
+		return engine.Options{}, err
+	}
+	var settings []string
+	for key, value := range c.Set {
+		settings = append(settings, key+"="+value)
+	}
+	slices.Sort(settings)
+	return config.With(settings...)
+}
+
+// cells makes one cell for each configuration.
+func (s Spec) cells(sc ScenarioSpec, configs []resolvedConfig, room Room) ([]result.Cell, error) {
+	found, err := scenario.Find(sc.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	pacer, err := pace.Parse(sc.Rate)
+	if err != nil {
+		return nil, fmt.Errorf("rate: %w", err)
+	}
+	spec := sc.spec(s.Seed)
+	if spec.MaxBytes == 0 {
+		if spec.MaxBytes, err = Budget(found, spec.Workload, pacer, s.warmup(pacer)+time.Duration(s.Duration), room); err != nil {
+			return nil, err
+		}
+	}
+	name := sc.Name
+	if name == "" {
+		name = sc.Scenario
+	}
+	var cells []result.Cell
+	var errs []error
+	for _, c := range configs {
+		spec.Options = c.options
+		resolved, err := found.Resolve(spec)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("configuration %s: %w", c.name, err))
+			continue
+		}
+		cell := result.Cell{
+			Name: name + "." + c.name, Label: c.name,
+			Scenario: sc.Scenario, Config: c.name, Pace: pacer.String(),
+		}
+		if c.twin {
+			cell.Name += aaSuffix
+			cell.Label += " (again)"
+		}
+		var specErr, optionsErr error
+		cell.Spec, specErr = json.Marshal(resolved)
+		cell.Options, optionsErr = json.Marshal(resolved.Options)
+		errs = append(errs, specErr, optionsErr)
+		cells = append(cells, cell)
+	}
+	return cells, errors.Join(errs...)
+}
+
+func (sc ScenarioSpec) spec(seed uint64) scenario.Spec {
+	return scenario.Spec{
+		Writers:  sc.Writers,
+		MaxBytes: int64(sc.MaxBytes),
+		Workload: workload.Spec{
+			Seed: seed, Body: sc.Size, Topics: sc.Topics, Queues: sc.Queues,
+			Tags: sc.Tags, Keys: sc.Keys, KeysPerMessage: sc.KeysPerMessage, UniqueKeys: sc.UniqueKeys,
+		},
+	}
+}
+
+// warmup is the spec's, or the default for that kind of load.
+func (s Spec) warmup(p pace.Pacer) time.Duration {
+	if s.Warmup != nil {
+		return time.Duration(*s.Warmup)
+	}
+	return DefaultWarmup(p)
+}
+
+// DefaultWarmup is the warm-up of a run that does not say: short in a closed
+// loop, which uses its byte budget up in a second.
+func DefaultWarmup(p pace.Pacer) time.Duration {
+	if pace.IsClosed(p) {
+		return 100 * time.Millisecond
+	}
+	return time.Second
+}
+
+// comparisons sets each cell against the first one of its scenario.
+func comparisons(cells []result.Cell) []result.Comparison {
+	var out []result.Comparison
+	for _, c := range cells[1:] {
+		kind := result.Claim
+		if strings.HasSuffix(c.Name, aaSuffix) {
+			kind = result.AA
+		}
+		out = append(out, result.Comparison{Kind: kind, A: cells[0].Name, B: c.Name})
+	}
+	return out
+}
+
+func defaultPrimary(sc ScenarioSpec) string {
+	kind := result.Response
+	if p, err := pace.Parse(sc.Rate); err == nil && pace.IsClosed(p) {
+		kind = result.Service
+	}
+	op := sc.Scenario
+	if found, err := scenario.Find(sc.Scenario); err == nil {
+		op = found.Primary
+	}
+	return result.Tag(op, kind) + ".p99.9"
+}
+
+// slots draws the order: in each block every cell once, the configurations of
+// one scenario next to each other, both in balanced order.
+func (s Spec) slots(cells []result.Cell) []result.Slot {
+	columns := len(cells) / len(s.Scenarios)
+	scenarios := order(rand.New(rand.NewPCG(s.Seed, 0)), len(s.Scenarios), s.Blocks)
+	configs := make([][][]int, len(s.Scenarios))
+	for i := range configs {
+		configs[i] = order(rand.New(rand.NewPCG(s.Seed, uint64(i)+1)), columns, s.Blocks)
+	}
+	var slots []result.Slot
+	for b := range s.Blocks {
+		position := 0
+		for _, i := range scenarios[b] {
+			for _, j := range configs[i][b] {
+				position++
+				slots = append(slots, result.Slot{Block: b + 1, Position: position, Cell: cells[i*columns+j].Name})
+			}
+		}
+	}
+	return slots
+}

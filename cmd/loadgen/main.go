@@ -1,0 +1,35 @@
+// Loadgen measures the store under a known load and compares configurations.
+//
+//	loadgen                      the study "quick": three configurations in about 70 s
+//	loadgen study FILE|NAME      a study file, or a built-in study
+//	loadgen study RESULT         goes on with a study that was interrupted
+//	loadgen run --rate 200000    one scenario under one configuration
+//	loadgen list                 scenarios, configurations, options, studies
+//	loadgen doctor               what on this machine spoils results, and how to mend it
+//
+// Stdout is the result, stderr is progress: a bar on a terminal, else a line at
+// least every ten seconds; none with --quiet.
+//
+// Exit codes: 0 measured; 1 an operation, a verification or the program
+// failed; 2 the command line or the study file is wrong; 4 what was measured is
+// not what was asked for (the generator was too slow); 130 interrupted, what
+// was measured is kept.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal kills
+	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "loadgen:", err)
+	}
+	os.Exit(exitCode(err))
+}
