@@ -152,10 +152,6 @@ func (d *driver) store(ctx context.Context, spec scenario.Spec, crew []*measure.
 	if err := instance.Setup(ctx); err != nil {
 		return 0, err
 	}
-	// The first operation makes the first file, which is not what is counted.
-	if err := instance.Op(crew[0]); err != nil {
-		return 0, errors.Join(err, instance.Close())
-	}
 	counts := make([]int, len(crew))
 	errs := make([]error, len(crew))
 	var all sync.WaitGroup

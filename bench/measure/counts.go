@@ -65,11 +65,28 @@ type totals struct {
 	over  int64
 }
 
-// take adds what c holds and empties c.
-func (t *totals) take(c *counts) {
+// record counts one value n times, n > 0; see counts.record.
+func (t *totals) record(ns, n int64) {
+	t.grow()
+	ns = max(ns, 0)
+	t.max = max(t.max, ns)
+	if ns > HighestNs {
+		t.over += n
+		ns = HighestNs
+	}
+	t.cell[cellOf(uint64(ns))] += n
+	t.count += n
+}
+
+func (t *totals) grow() {
 	if t.cell == nil {
 		t.cell = make([]int64, cellCount)
 	}
+}
+
+// take adds what c holds and empties c.
+func (t *totals) take(c *counts) {
+	t.grow()
 	for i, n := range c.cell {
 		if n != 0 {
 			t.cell[i] += int64(n)
@@ -86,9 +103,7 @@ func (t *totals) add(o *totals) {
 	if o.count == 0 {
 		return
 	}
-	if t.cell == nil {
-		t.cell = make([]int64, cellCount)
-	}
+	t.grow()
 	for i, n := range o.cell {
 		t.cell[i] += n
 	}

@@ -24,10 +24,10 @@ func (r *run) work(w *Worker) {
 			w.rec.gate.Store(gateAbandoned(due))
 			return
 		}
-		if err != nil {
-			r.opFailed(w, b, err)
-		} else {
+		if err == nil {
 			r.record(w, b, due, start, end)
+		} else if r.endsRun(w, b, err) {
+			break
 		}
 		due, start, ok = r.begin(w)
 	}
@@ -94,19 +94,19 @@ func (b *buffer) keepOutlier(w *Worker, due, start, end time.Duration) {
 	})
 }
 
-// opFailed books an operation that returned an error, and ends the run when there
-// are too many. Errors before the window count against the limit, too.
-func (r *run) opFailed(w *Worker, b *buffer, err error) {
-	if errors.Is(err, ErrEnd) {
-		w.rec.gate.Store(gateIdle)
-		r.fail(err)
-		return
+// endsRun books an operation that returned an error, and ends the run when there
+// are too many, or when the target says so. Errors before the window count against
+// the limit, too.
+func (r *run) endsRun(w *Worker, b *buffer, err error) bool {
+	if !errors.Is(err, ErrEnd) {
+		if w.measuring {
+			b.failed++
+		}
+		if r.errors.Add(1) <= r.plan.MaxErrors {
+			return false
+		}
 	}
-	if w.measuring {
-		b.failed++
-	}
-	if n := r.errors.Add(1); n > r.plan.MaxErrors {
-		w.rec.gate.Store(gateIdle)
-		r.fail(err)
-	}
+	w.rec.gate.Store(gateIdle)
+	r.fail(err)
+	return true
 }

@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -37,24 +38,24 @@ func (r *run) until(t time.Duration, cancel, failed, gone <-chan struct{}) event
 // warmUp waits for the window to open; false means that it never will.
 func (r *run) warmUp(ctx context.Context) bool {
 	cut := time.Duration(r.cut.Load())
-	if r.closed {
+	known := cut != math.MaxInt64
+	if !known {
 		cut = r.plan.Warmup
 	}
 	if r.until(cut, ctx.Done(), r.failed, nil) != reached {
 		return false
 	}
-	if !r.closed {
-		r.opened = cut
-		return true
-	}
-	const poll = 5 * time.Millisecond
-	for r.warmedOps() < r.plan.WarmupOps {
-		if r.until(r.clock.Now()+poll, ctx.Done(), r.failed, nil) != reached {
-			return false
+	if !known {
+		const poll = 5 * time.Millisecond
+		for r.warmedOps() < r.plan.WarmupOps {
+			if r.until(r.clock.Now()+poll, ctx.Done(), r.failed, nil) != reached {
+				return false
+			}
 		}
+		cut = r.clock.Now()
+		r.setWindow(cut, cut+r.plan.Duration)
 	}
-	r.opened = r.clock.Now()
-	r.setWindow(r.opened, r.opened+r.plan.Duration)
+	r.opened = cut
 	return true
 }
 

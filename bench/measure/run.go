@@ -60,7 +60,7 @@ type run struct {
 	_ [64]byte
 	// Limits of the run's clock, in nanoseconds; written by the controlling
 	// goroutine, read by workers for each operation.
-	cut       atomic.Int64 // start of the window; MaxInt64 until a closed loop has warmed up
+	cut       atomic.Int64 // start of the window; MaxInt64 until a closed loop has done its WarmupOps
 	end       atomic.Int64 // end of the window; operations due later do not exist
 	sendUntil atomic.Int64 // no operation starts later
 	abandoned atomic.Bool  // what ends now is no longer recorded
@@ -96,15 +96,18 @@ func newRun(inst Instance, plan Plan, sink Sink) *run {
 		w.waiter = pace.NewWaiter(r.clock, plan.Wait, plan.Workers, r.stop)
 		r.crew = append(r.crew, w)
 	}
-	r.setWindow(math.MaxInt64, math.MaxInt64)
 	if !r.closed {
 		r.tickets = newTickets(plan.Pacer)
-		cut := plan.Warmup
-		if plan.WarmupOps > 0 {
-			cut = max(cut, plan.Pacer.Due(plan.WarmupOps))
-		}
-		r.setWindow(cut, cut+plan.Duration)
 	}
+	if r.closed && plan.WarmupOps > 0 {
+		r.setWindow(math.MaxInt64, math.MaxInt64) // until they are done
+		return r
+	}
+	cut := plan.Warmup
+	if plan.WarmupOps > 0 {
+		cut = max(cut, plan.Pacer.Due(plan.WarmupOps))
+	}
+	r.setWindow(cut, cut+plan.Duration)
 	return r
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"commitlab/bench/measure"
 	"commitlab/bench/workload"
@@ -41,8 +42,10 @@ func newAppender(spec Spec) (*appender, error) {
 	return &appender{spec: spec}, nil
 }
 
-// Setup opens the store.
-func (a *appender) Setup(context.Context) error {
+// Setup opens the store, puts one message, which makes the first file, and waits
+// until the file after it is prepared. A run is shorter than a store's life: it
+// would contain these two far too often. Rolls have a scenario of their own.
+func (a *appender) Setup(ctx context.Context) error {
 	data, err := workload.New(a.spec.Workload)
 	if err != nil {
 		return err
@@ -50,18 +53,40 @@ func (a *appender) Setup(context.Context) error {
 	for id := range a.spec.Writers {
 		a.writers = append(a.writers, &appendWriter{generator: data.Generator(id), written: newSample[appended]()})
 	}
-	a.store, err = engine.Open(a.spec.Dir, a.spec.Options)
-	return err
+	if a.store, err = engine.Open(a.spec.Dir, a.spec.Options); err != nil {
+		return err
+	}
+	if err = a.prepare(ctx); err != nil {
+		return errors.Join(err, a.store.Close())
+	}
+	return nil
+}
+
+func (a *appender) prepare(ctx context.Context) error {
+	if _, err := a.put(a.writers[0]); err != nil {
+		return err
+	}
+	const poll = time.Millisecond
+	for !a.store.Snapshot().CommitLog.Prepared {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(poll):
+		}
+	}
+	return nil
 }
 
 // Op puts the worker's next message.
 func (a *appender) Op(w *measure.Worker) error {
-	_, err := a.put(w)
+	r, err := a.put(a.writers[w.ID])
+	if err == nil {
+		w.Note(noteOffset, r.PhysicalOffset)
+	}
 	return err
 }
 
-func (a *appender) put(mw *measure.Worker) (engine.PutResult, error) {
-	w := a.writers[mw.ID]
+func (a *appender) put(w *appendWriter) (engine.PutResult, error) {
 	if w.full {
 		return engine.PutResult{}, errVolumeFull
 	}
@@ -70,7 +95,6 @@ func (a *appender) put(mw *measure.Worker) (engine.PutResult, error) {
 	if err != nil {
 		return r, err
 	}
-	mw.Note(noteOffset, r.PhysicalOffset)
 	w.written.offer(appended{sequence: sequence, physicalOffset: r.PhysicalOffset, queueOffset: r.QueueOffset})
 	w.full = r.PhysicalOffset+int64(r.Size) >= a.spec.MaxBytes
 	return r, nil
@@ -122,7 +146,10 @@ type roller struct{ *appender }
 // become ready. The two clock reads are part of the append's service time.
 func (r roller) Op(w *measure.Worker) error {
 	start := w.Now()
-	result, err := r.put(w)
+	result, err := r.put(r.writers[w.ID])
+	if err == nil {
+		w.Note(noteOffset, result.PhysicalOffset)
+	}
 	if err == nil && result.PhysicalOffset > 0 && result.PhysicalOffset%r.spec.Options.CommitLogFileBytes == 0 {
 		w.Observe(opRoll, w.Now()-start)
 	}

@@ -8,6 +8,9 @@ type Snapshot struct {
 	CommittedOffset int64 `json:"committedOffset"`
 	FlushedOffset   int64 `json:"flushedOffset"`
 	Files           int   `json:"files"`
+	// Prepared reports that no file is being made: the next one is ready, or
+	// is made only when it is needed.
+	Prepared bool `json:"prepared"`
 
 	Appends       int64 `json:"appends"`
 	AppendBytes   int64 `json:"appendBytes"`
@@ -36,7 +39,7 @@ func (l *Log) Snapshot() Snapshot {
 	l.lock.unlock()
 	s := Snapshot{
 		MinOffset: l.Min(), FlushedOffset: l.Flushed(), CommittedOffset: l.Committed(), AppendedOffset: l.Appended(),
-		Files:   len(l.queue.Files()),
+		Files: len(l.queue.Files()), Prepared: l.prealloc.Idle(),
 		Appends: c.appends, AppendBytes: c.bytes,
 		Rolls: c.rolls, RollWaits: c.rollWaits, RollWaitNs: c.rollWaitNs, RollWaitMaxNs: c.rollWaitMax,
 		CommitBytes: l.syncs.commitBytes.Load(),

@@ -98,6 +98,14 @@ func (p *Prealloc) Request(base int64) {
 	p.wake()
 }
 
+// Idle reports that no file is being made: the one that was asked for is ready
+// or could not be made, or none was asked for.
+func (p *Prealloc) Idle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.want < 0 || p.ready != nil || p.failed != nil
+}
+
 // Take returns the file at base and how long the caller waited for it. It
 // fails with the reason when the file cannot be made, without waiting for
 // better times: the next Take tries again.

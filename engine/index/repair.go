@@ -1,0 +1,241 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"commitlab/engine/mmap"
+)
+
+// sectorBytes is what a disk writes whole. An item may lie in two sectors.
+const sectorBytes = 512
+
+// recover brings the loaded files into a state that the invariants hold for: all
+// that may not be durable after an unclean end, else only those whose header
+// contradicts their items.
+func (s *Set) recover() error {
+	files := s.Files()
+	trusted := len(files)
+	if s.opt.Unclean {
+		trusted = durableFiles(files, s.opt.DurableMs)
+	}
+	for i, f := range files {
+		last := i == len(files)-1
+		if i < trusted {
+			ok, err := f.plausible()
+			if err != nil {
+				return fmt.Errorf("index: read %s: %w", f.Path(), err)
+			}
+			if ok {
+				f.durable.Store(f.full.Load() || !last)
+				continue
+			}
+			s.logger.Warn("the header of an index file contradicts its items; repairing", "file", f.Path())
+		}
+		whole, err := s.repair(f, math.MaxInt64)
+		if err != nil {
+			return err
+		}
+		if f.full.Load() {
+			f.durable.Store(true)
+			s.durableMs.Store(max(s.durableMs.Load(), f.endMs.Load()))
+		}
+		if !last && !(whole && f.full.Load()) {
+			// Records are added in order: behind a gap nothing can stay.
+			if err := s.cut(i + 1); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return s.dropEmpty()
+}
+
+// durableFiles is how many of the files, from the oldest on, the checkpoint says
+// are durable. It names the newest one by its end time. If that is not there, as
+// after a truncation, times are compared, and the last file is not trusted.
+func durableFiles(files []*File, durableMs int64) int {
+	for i, f := range files {
+		if f.full.Load() && f.endMs.Load() == durableMs {
+			return i + 1
+		}
+	}
+	n := 0
+	for n < len(files)-1 && files[n].endMs.Load() <= durableMs {
+		n++
+	}
+	return n
+}
+
+// plausible reports whether the header agrees with the first and last item.
+func (f *File) plausible() (ok bool, err error) {
+	defer mmap.Recover(&err, mmap.GuardFaults())
+	h := DecodeHeader(f.b)
+	if h.Count < 2 || int(h.Count) > f.layout.Items {
+		return false, nil
+	}
+	first, last := f.layout.Item(f.b, 1), f.layout.Item(f.b, int(h.Count)-1)
+	return first.Physical == h.BeginPhysical && last.Physical == h.EndPhysical && first.Hash >= 0 && last.Hash >= 0, nil
+}
+
+// repair keeps the items of f from the first on, as long as they are sound and
+// below the physical offset limit, makes slots and links from them, erases the
+// rest, and makes the file durable. It reports whether all items were kept. It
+// runs alone.
+func (s *Set) repair(f *File, limit int64) (whole bool, err error) {
+	before := f.Len()
+	h, changed, err := f.rebuild(limit)
+	if err != nil {
+		return false, fmt.Errorf("index: repair %s: %w", f.Path(), err)
+	}
+	if err := f.seg.Erase(int64(f.layout.itemAt(int(h.Count))), true, &s.opt.Files); err != nil {
+		return false, fmt.Errorf("index: repair %s: %w", f.Path(), err)
+	}
+	if err := f.seg.SyncAll(); err != nil {
+		return false, fmt.Errorf("index: repair %s: %w", f.Path(), err)
+	}
+	f.adopt(h)
+	f.ordered.Store(h.Count == 1)
+	lost := max(before-f.Len(), 0)
+	s.dropped.Add(int64(lost))
+	if changed || lost > 0 {
+		s.logger.Info("repaired an index file", "file", f.Path(), "items", f.Len(), "dropped", lost)
+	}
+	return lost == 0, nil
+}
+
+// rebuild is the part of repair that works on the mapped bytes. It returns the
+// header that it wrote.
+func (f *File) rebuild(limit int64) (h Header, changed bool, err error) {
+	defer mmap.Recover(&err, mmap.GuardFaults())
+	old := DecodeHeader(f.b)
+	count := f.soundItems(old, limit) + 1
+
+	// Items first: a link from a slot must find its item.
+	newest := make([]int32, f.layout.Slots)
+	h = Header{Count: int32(count)}
+	for n := 1; n < count; n++ {
+		b := f.b[f.layout.itemAt(n):]
+		it := decodeItem(b)
+		slot := f.layout.SlotOf(it.Hash)
+		if it.Previous != newest[slot] {
+			it.Previous, changed = newest[slot], true
+			encodeItem(b, it)
+		}
+		if newest[slot] == 0 {
+			h.UsedSlots++
+		}
+		newest[slot] = int32(n)
+	}
+	for slot, n := range newest {
+		if f.layout.Slot(f.b, slot) != n {
+			mmap.StoreUint32BE(f.b, f.layout.slotAt(slot), uint32(n))
+			changed = true
+		}
+	}
+	if count > 1 {
+		last := f.layout.Item(f.b, count-1)
+		h.BeginMs, h.BeginPhysical, h.EndPhysical = old.BeginMs, old.BeginPhysical, last.Physical
+		// The exact time of an item that was not the last is not stored.
+		h.EndMs = old.EndMs
+		if count != int(old.Count) || old.EndPhysical != last.Physical {
+			h.EndMs = old.BeginMs
+			if count > 2 {
+				h.EndMs += int64(last.Seconds)*1000 + 999
+			}
+		}
+	}
+	changed = changed || h != old
+	encodeHeader(f.b, h)
+	return h, changed, nil
+}
+
+// soundItems is the number of items, from the first on, that can be kept.
+//
+// The log is not asked, so a sector that did not reach the disk must show here:
+// it lacks the newest of its items, which read as zeros, because items are
+// written once and in order. Of an item in two sectors either part can be
+// missing. If it is the first, the hash is zero. If it is the second, the item
+// behind is missing too, or there is none: so the last item is not kept when it
+// lies in two sectors. What is dropped without need is only added once more.
+func (f *File) soundItems(h Header, limit int64) int {
+	if h.BeginMs <= 0 {
+		return 0
+	}
+	count := min(int(h.Count), f.layout.Items)
+	before := h.BeginPhysical
+	n := 1
+	for ; n < count; n++ {
+		it := f.layout.Item(f.b, n)
+		switch {
+		case it.Hash < 0, it.Seconds < 0, it.Physical < before, it.Physical >= limit:
+		case n == 1 && it.Physical != before:
+		case it.Hash == 0 && f.straddles(n):
+		case it == Item{}:
+		default:
+			before = it.Physical
+			continue
+		}
+		break
+	}
+	if n > 1 && f.straddles(n-1) {
+		n--
+	}
+	return n - 1
+}
+
+// straddles reports whether item n lies in two sectors.
+func (f *File) straddles(n int) bool {
+	at := f.layout.itemAt(n)
+	return at/sectorBytes != (at+ItemBytes-1)/sectorBytes
+}
+
+// Truncate takes out what points at the physical offset limit or beyond, for
+// recovery after the end of the log was found. Records below it may go too:
+// afterwards all records from EndPhysical on are to be added again.
+func (s *Set) Truncate(limit int64) error {
+	for i, f := range s.Files() {
+		if f.endPhysical.Load() < limit {
+			continue
+		}
+		if err := s.cut(i + 1); err != nil {
+			return err
+		}
+		if _, err := s.repair(f, limit); err != nil {
+			return err
+		}
+		f.durable.Store(false)
+		break
+	}
+	err := s.dropEmpty()
+	s.end = s.EndPhysical()
+	return err
+}
+
+// cut destroys the files from number i on, the newest first, so that a crash in
+// between leaves no gap.
+func (s *Set) cut(i int) error {
+	files := s.Files()
+	s.setFiles(files[:i:i])
+	var errs []error
+	for _, f := range slices.Backward(files[i:]) {
+		s.logger.Info("removing an index file behind the end of what is sound", "file", f.Path(), "items", f.Len())
+		s.dropped.Add(int64(f.Len()))
+		f.own.Release()
+		f.b = nil
+		_, err := f.seg.Destroy(s.opt.Now(), 0)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// dropEmpty destroys the last file if recovery left it no item.
+func (s *Set) dropEmpty() error {
+	files := s.Files()
+	if n := len(files); n > 0 && files[n-1].Len() == 0 {
+		return s.cut(n - 1)
+	}
+	return nil
+}

@@ -1,0 +1,332 @@
+package index
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"commitlab/engine/segment"
+)
+
+// ErrUnavailable: no new file could be made, so keys cannot be added now. Reads
+// go on.
+var ErrUnavailable = errors.New("index: unavailable")
+
+// After a failed creation the next try waits; each further failure doubles it.
+const (
+	retryMin = time.Second
+	retryMax = time.Minute
+)
+
+// Options describe a Set. They are immutable after Open.
+type Options struct {
+	// Slots and Items give the layout of all files; 0 is the default.
+	Slots int
+	Items int
+	// Files says how files are made, mapped and removed. FileBytes follows from
+	// the layout. A file is used sparsely, so populating or locking it would cost
+	// its full size in memory; Transient must be nil.
+	Files segment.Options
+
+	// Unclean says that the last run did not close the set in order: what is not
+	// known to be durable is checked and repaired.
+	Unclean bool
+	// DurableMs is the index timestamp of the checkpoint: the end time of the
+	// newest file that is durable, in epoch milliseconds.
+	DurableMs int64
+
+	// Now is the clock for names and retries; nil is time.Now.
+	Now func() time.Time
+	// Wake, if not nil, is called by the writer when there is work for Step.
+	Wake func()
+	// Logger, if nil, is the default one.
+	Logger *slog.Logger
+}
+
+// A Set is the rolling list of index files in one directory. See the package
+// comment for which calls may run at the same time.
+type Set struct {
+	dir    string
+	layout Layout
+	opt    Options
+	logger *slog.Logger
+
+	files atomic.Pointer[[]*File] // oldest first; replaced as a whole under mu
+	mu    sync.Mutex
+	gone  []*File // guarded by mu; left the list, still held by cursors
+
+	durableMs atomic.Int64
+	rolls     atomic.Int64
+	damages   atomic.Int64
+	dropped   atomic.Int64 // items that recovery took out
+	syncErr   atomic.Pointer[error]
+	openErr   atomic.Pointer[error] // why no new file could be made, nil when well
+
+	// Of the writer.
+	newest  string // greatest file name so far
+	end     int64  // physical offset of the last item, -1 for none
+	retryAt time.Time
+	retryIn time.Duration
+}
+
+// Open loads the files of dir, which is made if absent. Entries that are no
+// index files are left alone with one warning each. Files without items, which
+// a crash during a roll leaves, are removed. A file of another size than the
+// layout's is an error: it was made with other Slots or Items.
+func Open(dir string, o Options) (*Set, error) {
+	if o.Slots == 0 {
+		o.Slots = DefaultSlots
+	}
+	if o.Items == 0 {
+		o.Items = DefaultItems
+	}
+	layout := Layout{Slots: o.Slots, Items: o.Items}
+	if err := layout.Check(); err != nil {
+		return nil, err
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	o.Files.FileBytes = layout.FileBytes()
+	s := &Set{dir: dir, layout: layout, opt: o, logger: o.Logger}
+	s.files.Store(&[]*File{})
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("index: open directory: %w", err)
+	}
+	files, err := s.load()
+	if err == nil {
+		s.files.Store(&files)
+		s.durableMs.Store(o.DurableMs)
+		err = s.recover()
+	}
+	if err != nil {
+		for _, f := range files {
+			f.close()
+		}
+		return nil, err
+	}
+	s.end = s.EndPhysical()
+	return s, nil
+}
+
+// load opens the files of the directory that have items, oldest first. The
+// order is that of the log: names of local time may be out of order.
+func (s *Set) load() (files []*File, err error) {
+	found, err := s.list()
+	if err != nil {
+		return nil, err
+	}
+	if found, err = s.removeEmpty(found); err != nil {
+		return nil, err
+	}
+	for _, e := range found {
+		seg, err := segment.Open(e.path, 0, &s.opt.Files)
+		if err != nil {
+			return files, fmt.Errorf("index: %w", err)
+		}
+		f, err := newFile(s.layout, seg, e.header)
+		if err != nil {
+			return files, err
+		}
+		files = append(files, f)
+	}
+	slices.SortStableFunc(files, func(a, b *File) int {
+		return cmp.Compare(a.beginPhysical.Load(), b.beginPhysical.Load())
+	})
+	return files, nil
+}
+
+// found is one file of the directory before it is opened.
+type found struct {
+	path   string
+	header Header // of a file of zero bytes: zero
+}
+
+func (f found) empty() bool { return f.header.Count == 0 || f.header.Count == 1 }
+
+// list returns the index files of the directory in the order of their names.
+func (s *Set) list() (all []found, err error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("index: list directory: %w", err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(s.dir, e.Name())
+		if !isFileName(e.Name()) || !e.Type().IsRegular() {
+			s.logger.Warn("ignoring an entry that is not an index file", "path", path)
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, fmt.Errorf("index: stat file: %w", err)
+		}
+		f := found{path: path}
+		switch size := info.Size(); size {
+		case 0:
+		case s.layout.FileBytes():
+			if f.header, err = readHeader(path); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, fmt.Errorf("index: file %s has %d bytes, expected %d for %d slots and %d items: it was made with other sizes; nothing was changed (the index can be rebuilt from the log when its directory is removed)",
+				path, size, s.layout.FileBytes(), s.layout.Slots, s.layout.Items)
+		}
+		s.newest = e.Name()
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+func readHeader(path string) (Header, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Header{}, fmt.Errorf("index: open file: %w", err)
+	}
+	defer f.Close()
+	head := make([]byte, HeaderBytes)
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return Header{}, fmt.Errorf("index: read header of %s: %w", path, err)
+	}
+	return DecodeHeader(head), nil
+}
+
+// removeEmpty removes the files without items from the directory and the list.
+// After an unclean end such a file may have lost its header, so what was made
+// after it lies behind a gap and goes too; the newest first, so that a crash in
+// between hides no gap.
+func (s *Set) removeEmpty(all []found) (keep []found, err error) {
+	keep = slices.Clone(all)
+	for i, f := range slices.Backward(all) {
+		behind := s.opt.Unclean && slices.ContainsFunc(all[:i], found.empty)
+		if !f.empty() && !behind {
+			continue
+		}
+		s.logger.Info("removing an index file that is empty or lies behind a lost one", "file", f.path, "items", max(f.header.Count-1, 0))
+		if err := errors.Join(s.opt.Files.Disk.Remove(f.path), s.opt.Files.Disk.SyncDir(s.dir)); err != nil {
+			return nil, fmt.Errorf("index: remove file: %w", err)
+		}
+		keep = slices.Delete(keep, i, i+1)
+	}
+	return keep, nil
+}
+
+// tail returns the file that takes the next item, a new one if need be.
+func (s *Set) tail() (*File, error) {
+	if files := s.Files(); len(files) > 0 {
+		if f := files[len(files)-1]; !f.full.Load() {
+			return f, nil
+		}
+	}
+	return s.roll()
+}
+
+// roll makes the next file. segment.Create leaves nothing behind when it fails,
+// and until the retry time nothing is tried at all.
+func (s *Set) roll() (*File, error) {
+	now := s.opt.Now()
+	if now.Before(s.retryAt) {
+		return nil, fmt.Errorf("%w until %v: %w", ErrUnavailable, s.retryAt, *s.openErr.Load())
+	}
+	f, err := s.create(now)
+	if err != nil {
+		s.retryIn = min(max(2*s.retryIn, retryMin), retryMax)
+		s.retryAt = now.Add(s.retryIn)
+		s.openErr.Store(&err)
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	s.retryIn, s.retryAt = 0, time.Time{}
+	s.openErr.Store(nil)
+	s.rolls.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setFiles(append(slices.Clip(s.Files()), f))
+	return f, nil
+}
+
+func (s *Set) create(now time.Time) (*File, error) {
+	name, err := nextName(s.newest, now)
+	if err != nil {
+		return nil, err
+	}
+	s.newest = name
+	seg, err := segment.Create(filepath.Join(s.dir, name), 0, &s.opt.Files)
+	if err != nil {
+		return nil, err
+	}
+	seg.Seal() // all of it may be read
+	return newFile(s.layout, seg, Header{})
+}
+
+// setFiles replaces the list, which must not change afterwards. The caller holds
+// mu or is alone.
+func (s *Set) setFiles(files []*File) { s.files.Store(&files) }
+
+// Files is the current list, oldest first. It must not be changed.
+func (s *Set) Files() []*File { return *s.files.Load() }
+
+// Layout is the geometry of all files.
+func (s *Set) Layout() Layout { return s.layout }
+
+// EndPhysical is the physical offset of the record that was added last, -1 for
+// an empty set. Records before it are in the index; after Open it is the one to
+// begin with when records are added again.
+func (s *Set) EndPhysical() int64 {
+	for _, f := range slices.Backward(s.Files()) {
+		if f.Len() > 0 {
+			return f.endPhysical.Load()
+		}
+	}
+	return -1
+}
+
+// BeginPhysical is the physical offset of the first record in the index, -1 for
+// an empty set.
+func (s *Set) BeginPhysical() int64 {
+	for _, f := range s.Files() {
+		if f.Len() > 0 {
+			return f.beginPhysical.Load()
+		}
+	}
+	return -1
+}
+
+// EndMs is the store time of the record that was added last, 0 for an empty set.
+func (s *Set) EndMs() int64 {
+	for _, f := range slices.Backward(s.Files()) {
+		if f.Len() > 0 {
+			return f.endMs.Load()
+		}
+	}
+	return 0
+}
+
+func (s *Set) warnDamage(f *File, what string, number, link int32) {
+	s.damages.Add(1)
+	s.logger.Warn("damaged link in an index file; older records of the chain are not found by key",
+		"file", f.Path(), "at", what, "number", number, "link", link)
+}
+
+// Close makes everything durable and gives the files up. Cursors that are still
+// held stay valid. The set must not be used afterwards. After an error the index
+// may have lost items that were not yet on disk: the caller treats the next
+// opening as unclean.
+func (s *Set) Close() error {
+	err := s.Sync()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.Files() {
+		f.close()
+	}
+	s.setFiles(nil)
+	return err
+}

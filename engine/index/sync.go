@@ -1,0 +1,123 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Name implements service.Service.
+func (s *Set) Name() string { return "index-sync" }
+
+// Step syncs the oldest full file that is not durable yet and returns 1, or 0 if
+// there is none. The unfinished file is left to Sync: what a crash takes from it
+// is added again. After a failure no file is synced any more, because a later
+// sync would prove nothing; Open repairs what was lost.
+func (s *Set) Step(time.Time) (int, error) {
+	if err := s.syncFailed(); err != nil {
+		return 0, err
+	}
+	for _, f := range s.Files() {
+		if f.durable.Load() {
+			continue
+		}
+		if !f.full.Load() {
+			break
+		}
+		if err := s.sync(f); err != nil {
+			return 0, err
+		}
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// Sync makes all files durable, the unfinished one too. The writer must be
+// stopped, and Step.
+func (s *Set) Sync() error {
+	if err := s.syncFailed(); err != nil {
+		return err
+	}
+	for _, f := range s.Files() {
+		if f.durable.Load() {
+			continue
+		}
+		if err := s.sync(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sync makes one file durable. A file taken down meanwhile needs no sync.
+func (s *Set) sync(f *File) error {
+	full := f.full.Load()
+	held, err := f.seg.View(0, 0)
+	if err != nil {
+		return nil
+	}
+	defer held.Release()
+	if err := f.seg.SyncAll(); err != nil && f.seg.Available() {
+		err = fmt.Errorf("index: %w", err)
+		s.syncErr.CompareAndSwap(nil, &err)
+		return err
+	}
+	if full {
+		f.durable.Store(true)
+		s.durableMs.Store(f.endMs.Load())
+	}
+	return nil
+}
+
+func (s *Set) syncFailed() error {
+	if err := s.syncErr.Load(); err != nil {
+		return fmt.Errorf("index: an earlier sync failed: %w", *err)
+	}
+	return nil
+}
+
+// DurableMs is what the checkpoint may say about the index: the end time of the
+// newest full file such that it and all older ones are durable, in epoch
+// milliseconds.
+func (s *Set) DurableMs() int64 { return s.durableMs.Load() }
+
+// DeleteBefore takes down the files that have only records below the physical
+// offset min, oldest first, and returns how many left the list. The newest file
+// always stays. A file that a cursor holds goes when that is released, or is
+// emptied under it when DeleteBefore is called again at least force later; it
+// does not keep younger files from going.
+func (s *Set) DeleteBefore(min int64, now time.Time, force time.Duration) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	files := s.Files()
+	n := 0
+	for n < len(files)-1 && files[n].endPhysical.Load() < min {
+		n++
+	}
+	if n > 0 {
+		s.setFiles(files[n:])
+		for _, f := range files[:n] {
+			f.own.Release()
+			f.b = nil
+		}
+		s.gone = append(s.gone, files[:n]...)
+	}
+	return n, s.reap(now, force)
+}
+
+// reap goes on with the destruction of the files that left the list. The caller
+// holds mu.
+func (s *Set) reap(now time.Time, force time.Duration) error {
+	var errs []error
+	var held []*File
+	for _, f := range s.gone {
+		// Called again when done it has the errors of the end, if any.
+		gone, err := f.seg.Destroy(now, force)
+		errs = append(errs, err)
+		if !gone {
+			held = append(held, f)
+		}
+	}
+	s.gone = held
+	return errors.Join(errs...)
+}
