@@ -3,20 +3,20 @@ package engine
 import (
 	"time"
 
-	"commitlab/engine/commitlog"
 	"commitlab/engine/storedir"
 )
 
 // checkpointInterval is how often the checkpoint is saved.
 const checkpointInterval = time.Second
 
-// A checkpointer saves how far the log is durable. The time only tells recovery
-// which records must be there; it never runs ahead of the syncs. It is a
-// service.
+// A checkpointer saves up to which store time log, queues and index are
+// durable. The times only tell recovery what must be there; they never run ahead
+// of the syncs. It is a service.
 type checkpointer struct {
-	log   *commitlog.Log
-	file  *storedir.CheckpointFile
-	saved storedir.Checkpoint // as in the file
+	store  *Store
+	file   *storedir.CheckpointFile
+	queues *queueFlusher       // nil with dispatch off
+	saved  storedir.Checkpoint // as in the file
 }
 
 // Name implements service.Service.
@@ -25,8 +25,17 @@ func (c *checkpointer) Name() string { return "checkpoint" }
 // Step saves the checkpoint if it has changed.
 func (c *checkpointer) Step(time.Time) (int, error) {
 	next := c.saved
-	if ms := c.log.DurableMs(); ms > 0 {
-		next.CommitLogMs = ms
+	set := func(field *int64, ms int64) {
+		if ms > 0 {
+			*field = ms
+		}
+	}
+	set(&next.CommitLogMs, c.store.log.DurableMs())
+	if c.queues != nil {
+		set(&next.ConsumeQueueMs, c.queues.durableMs.Load())
+	}
+	if c.store.index != nil {
+		set(&next.IndexMs, c.store.index.DurableMs())
 	}
 	if next == c.saved {
 		return 0, nil
@@ -35,15 +44,15 @@ func (c *checkpointer) Step(time.Time) (int, error) {
 		return 0, err
 	}
 	c.saved = next
-	return 1, nil
+	return 0, nil
 }
 
-// close saves once more and closes the file, after the log is closed and the
-// service stopped.
-func (c *checkpointer) close() error {
-	_, err := c.Step(time.Time{})
-	if closeErr := c.file.Close(); err == nil {
-		err = closeErr
+// final saves the checkpoint of a store that was stopped in order: everything
+// is durable.
+func (c *checkpointer) final() error {
+	if d := c.store.dispatch; c.queues != nil {
+		c.queues.durableMs.Store(d.storeMs.Load())
 	}
+	_, err := c.Step(time.Time{})
 	return err
 }

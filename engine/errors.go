@@ -33,7 +33,14 @@ var (
 var (
 	// ErrNotFound: there is no record at an offset.
 	ErrNotFound = commitlog.ErrNotFound
+	// ErrNoDispatch: the store was opened with dispatch off (or, for a query,
+	// with index off), so messages can only be read by physical offset.
+	ErrNoDispatch = errors.New("store does not dispatch: option dispatch or index is off")
 )
+
+// ErrDispatchBehind is returned by Close when queues and index could not follow
+// the log to its end; the next Open builds what is missing.
+var ErrDispatchBehind = errors.New("dispatch is behind")
 
 // A LockedError is returned by Open when another process, or this one, has the
 // directory open.

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"commitlab/engine/consumequeue"
 	"commitlab/engine/message"
 	"commitlab/engine/segment"
 	"commitlab/engine/storedir"
@@ -26,6 +27,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // small fills in what keeps a test store small and quick: files that roll after
 // a few records, short background intervals, no log output.
 func small(o Options) Options {
+	if o.Dispatch == "" {
+		o.Dispatch = Off // most tests are about the log; those about reads say On
+	}
+	if o.ConsumeQueueFileBytes == 0 {
+		o.ConsumeQueueFileBytes = 100 * consumequeue.UnitBytes
+	}
+	if o.IndexSlots == 0 {
+		o.IndexSlots, o.IndexItems = 100, 400
+	}
 	if o.CommitLogFileBytes == 0 {
 		o.CommitLogFileBytes = 16 << 10
 	}

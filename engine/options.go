@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"commitlab/engine/commitlog"
+	"commitlab/engine/consumequeue"
+	"commitlab/engine/index"
 	"commitlab/engine/message"
 	"commitlab/engine/mmap"
 	"commitlab/engine/segment"
@@ -84,6 +86,38 @@ type Options struct {
 	CommitLeastPages         int   `json:"commitLeastPages"`
 	CommitThoroughIntervalMs int64 `json:"commitThoroughIntervalMs"`
 
+	// Dispatch "on" follows the log and builds consume queues and index, so that
+	// messages are found by queue, time and key. With "off" they are only found
+	// by physical offset; a later Open with "on" builds what is missing.
+	Dispatch string `json:"dispatch"`
+	// ConsumeQueueFileBytes is the size of each consume queue file, rounded up
+	// to whole units of 20 bytes. Default 6000000.
+	ConsumeQueueFileBytes int64 `json:"consumeQueueFileBytes"`
+	// FlushIntervalConsumeQueueMs is the pause between flushes of queues with at
+	// least FlushConsumeQueueLeastPages dirty pages; all are flushed every
+	// FlushConsumeQueueThoroughIntervalMs. Defaults 1000, 2, 60000.
+	FlushIntervalConsumeQueueMs         int64 `json:"flushIntervalConsumeQueueMs"`
+	FlushConsumeQueueLeastPages         int   `json:"flushConsumeQueueLeastPages"`
+	FlushConsumeQueueThoroughIntervalMs int64 `json:"flushConsumeQueueThoroughIntervalMs"`
+	// Index "on" builds the index by key. IndexSlots and IndexItems size its
+	// files; defaults 5000000 and 20000000.
+	Index      string `json:"index"`
+	IndexSlots int    `json:"indexSlots"`
+	IndexItems int    `json:"indexItems"`
+	// DelayLevels are the delays of delayed messages, level 1 first.
+	DelayLevels string `json:"delayLevels"`
+
+	// MaxFilterUnits is how many units one Get looks at. Default 800.
+	MaxFilterUnits int `json:"maxFilterUnits"`
+	// A Get returns at most so many messages and bytes (32, 256 KiB); if they lie
+	// more than InMemoryBytes (40 % of the memory) behind the end of the log and
+	// so are likely on disk, 8 and 64 KiB.
+	TransferCountInMemory int   `json:"transferCountInMemory"`
+	TransferBytesInMemory int64 `json:"transferBytesInMemory"`
+	TransferCountOnDisk   int   `json:"transferCountOnDisk"`
+	TransferBytesOnDisk   int64 `json:"transferBytesOnDisk"`
+	InMemoryBytes         int64 `json:"inMemoryBytes"`
+
 	// Logger gets warnings. Default slog.Default().
 	Logger *slog.Logger `json:"-"`
 	// Mapper and Disk replace the operating system in tests.
@@ -151,6 +185,25 @@ func (o Options) Resolve() (Options, error) {
 	r.size("commitIntervalMs", &o.CommitIntervalMs, 200, 1, 1<<40)
 	r.count("commitLeastPages", &o.CommitLeastPages, 4, 1)
 	r.size("commitThoroughIntervalMs", &o.CommitThoroughIntervalMs, 200, 1, 1<<40)
+
+	resolve(r, "dispatch", &o.Dispatch, On, Off)
+	r.size("consumeQueueFileBytes", &o.ConsumeQueueFileBytes, 300_000*consumequeue.UnitBytes, consumequeue.UnitBytes, 1<<31-consumequeue.UnitBytes)
+	o.ConsumeQueueFileBytes = (o.ConsumeQueueFileBytes + consumequeue.UnitBytes - 1) / consumequeue.UnitBytes * consumequeue.UnitBytes
+	r.size("flushIntervalConsumeQueueMs", &o.FlushIntervalConsumeQueueMs, 1000, 1, 1<<40)
+	r.count("flushConsumeQueueLeastPages", &o.FlushConsumeQueueLeastPages, 2, 1)
+	r.size("flushConsumeQueueThoroughIntervalMs", &o.FlushConsumeQueueThoroughIntervalMs, 60_000, 1, 1<<40)
+	resolve(r, "index", &o.Index, On, Off)
+	r.count("indexSlots", &o.IndexSlots, index.DefaultSlots, 1)
+	r.count("indexItems", &o.IndexItems, index.DefaultItems, 2)
+	if o.DelayLevels == "" {
+		o.DelayLevels = message.DefaultDelayLevels
+	}
+	r.count("maxFilterUnits", &o.MaxFilterUnits, 800, 1)
+	r.count("transferCountInMemory", &o.TransferCountInMemory, 32, 1)
+	r.size("transferBytesInMemory", &o.TransferBytesInMemory, 256<<10, 1, 1<<40)
+	r.count("transferCountOnDisk", &o.TransferCountOnDisk, 8, 1)
+	r.size("transferBytesOnDisk", &o.TransferBytesOnDisk, 64<<10, 1, 1<<40)
+	r.size("inMemoryBytes", &o.InMemoryBytes, max(mmap.PhysicalMemory()/100*40, 1<<30), 1, 1<<50)
 
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -228,5 +281,30 @@ func (o Options) commitLog(optional *stats.Optional) commitlog.Options {
 		FlushInterval: ms(o.FlushIntervalMs), FlushLeastPages: o.FlushLeastPages, FlushThorough: ms(o.FlushThoroughIntervalMs),
 		CommitInterval: ms(o.CommitIntervalMs), CommitLeastPages: o.CommitLeastPages, CommitThorough: ms(o.CommitThoroughIntervalMs),
 		Logger: o.Logger,
+	}
+}
+
+// derivedFiles describes the files of queues and index: real blocks, so that a
+// full disk is an error, and pages made as they are needed.
+func (o Options) derivedFiles(optional *stats.Optional) segment.Options {
+	return segment.Options{
+		Allocate: segment.Fallocate, Populate: segment.PopulateNone, WarmUp: segment.WarmUpNone,
+		MemoryLock: segment.LockNone, Advise: segment.AdviseNormal,
+		Mapper: o.Mapper, Disk: o.Disk, Optional: optional,
+	}
+}
+
+// consumeQueue returns the part of resolved options that consume queues need.
+func (o Options) consumeQueue(optional *stats.Optional, clean bool) consumequeue.Options {
+	files := o.derivedFiles(optional)
+	files.FileBytes = o.ConsumeQueueFileBytes
+	return consumequeue.Options{Files: files, SyncPath: segment.SyncMsync, Clean: clean, Logger: o.Logger}
+}
+
+// index returns the part of resolved options that the index needs.
+func (o Options) index(optional *stats.Optional, clean bool, durableMs int64, wake func()) index.Options {
+	return index.Options{
+		Slots: o.IndexSlots, Items: o.IndexItems, Files: o.derivedFiles(optional),
+		Unclean: !clean, DurableMs: durableMs, Wake: wake, Logger: o.Logger,
 	}
 }

@@ -15,20 +15,33 @@ type PutResult = commitlog.Position
 // unless the message carries the property WAIT=false. The store reads the
 // message only during the call.
 //
+// A message with the property DELAY waits in the schedule topic until it is due
+// and is then put again; the result is its place in the schedule topic.
+//
 // If the result of a failed Put has a Size, the message is stored but not known
 // to be durable: ErrFlushTimeout, ErrSyncFailed, or ErrDiskFull where a sparse
 // file found no blocks for what was in a transient buffer. Otherwise nothing was
 // stored.
 func (s *Store) Put(m *message.Message) (PutResult, error) {
 	plan, err := message.Prepare(m, s.limits)
+	if err == nil && plan.Delayed {
+		if m, err = s.delayed(m); err == nil {
+			plan, err = message.Prepare(m, s.limits)
+		}
+	}
 	if err != nil {
 		return PutResult{}, fmt.Errorf("put: %w", err)
 	}
-	pos, err := s.log.Append(m, &plan)
+	return s.put(m, &plan)
+}
+
+// put appends a prepared message and waits as the options and the message say.
+func (s *Store) put(m *message.Message, plan *message.Plan) (PutResult, error) {
+	pos, err := s.log.Append(m, plan)
 	if err != nil {
 		return PutResult{}, fmt.Errorf("put: %w", classify(err))
 	}
-	if s.sync && waits(m) {
+	if s.sync && !plan.NoWait {
 		return pos, s.durable(pos)
 	}
 	return pos, nil
@@ -52,15 +65,15 @@ func (s *Store) PutBatch(batch []message.Message) ([]PutResult, error) {
 		if message.TransactionOf(m.SysFlag) != message.TransactionNone {
 			return nil, fmt.Errorf("put batch: %w: message %d is part of a transaction", ErrIllegalMessage, i)
 		}
-		if _, delayed := m.Properties.Get(message.PropertyDelay); delayed {
-			return nil, fmt.Errorf("put batch: %w: message %d is delayed", ErrIllegalMessage, i)
-		}
 		plan, err := message.Prepare(m, s.limits)
 		if err != nil {
 			return nil, fmt.Errorf("put batch: message %d: %w", i, err)
 		}
+		if plan.Delayed {
+			return nil, fmt.Errorf("put batch: %w: message %d is delayed", ErrIllegalMessage, i)
+		}
 		plans[i] = plan
-		wait = wait || waits(m)
+		wait = wait || !plan.NoWait
 	}
 	results := make([]PutResult, len(batch))
 	if err := s.log.AppendBatch(batch, plans, results); err != nil {
@@ -78,10 +91,4 @@ func (s *Store) durable(last PutResult) error {
 		return fmt.Errorf("put at offset %d: %w", last.PhysicalOffset, classify(err))
 	}
 	return nil
-}
-
-// waits reports whether the producer wants to wait for durability.
-func waits(m *message.Message) bool {
-	v, ok := m.Properties.Get(message.PropertyWait)
-	return !ok || string(v) != "false"
 }

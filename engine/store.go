@@ -3,13 +3,15 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
 	"commitlab/engine/commitlog"
+	"commitlab/engine/consumequeue"
 	"commitlab/engine/fsutil"
+	"commitlab/engine/index"
 	"commitlab/engine/message"
-	"commitlab/engine/service"
 	"commitlab/engine/stats"
 	"commitlab/engine/storedir"
 )
@@ -19,15 +21,23 @@ type Store struct {
 	dir      storedir.Layout
 	opt      Options // resolved
 	limits   message.Limits
+	delays   message.DelayLevels
 	sync     bool // Flush is FlushSync
 	timeout  time.Duration
 	optional *stats.Optional
 
-	lock       *fsutil.DirLock
-	log        *commitlog.Log
-	checkpoint *checkpointer
-	loop       *service.Loop // of the checkpoint
+	lock    *fsutil.DirLock
+	log     *commitlog.Log
+	queues  *consumequeue.Table // nil with dispatch off
+	index   *index.Set          // nil with dispatch or index off
+	waiters *waiters
 
+	dispatch   *dispatcher // nil with dispatch off
+	checkpoint *checkpointer
+	delivery   *delivery // nil with dispatch off
+	services   services
+
+	closing   chan struct{} // closed when Close begins
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -41,11 +51,15 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
-	if err := storedir.Layout(dir).Make(); err != nil {
+	delays, err := message.ParseDelayLevels(opt.DelayLevels)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w delayLevels: %w", dir, ErrOption, err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	s := &Store{
-		dir: storedir.Layout(dir), opt: opt,
+		dir: storedir.Layout(dir), opt: opt, delays: delays,
 		limits: message.Limits{
 			MaxBodyBytes:   int(opt.MaxBodyBytes),
 			MaxRecordBytes: int(opt.CommitLogFileBytes) - message.BlankBytes,
@@ -54,18 +68,21 @@ func Open(dir string, o Options) (*Store, error) {
 		sync:     opt.Flush == FlushSync,
 		timeout:  time.Duration(opt.SyncFlushTimeoutMs) * time.Millisecond,
 		optional: stats.NewOptional(opt.Logger),
+		waiters:  &waiters{},
+		closing:  make(chan struct{}),
 	}
 	if s.lock, err = fsutil.AcquireLock(s.dir.Lock()); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
 	if err := s.load(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open store %s: %w", dir, err), s.lock.Release())
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", dir, err), s.release(), s.lock.Release())
 	}
+	s.services.start(s)
 	return s, nil
 }
 
-// load reads and recovers the directory and starts the services. On failure
-// everything but the lock is given back.
+// load reads and recovers the directory: log, queues, index, in this order.
+// What it has opened when it fails is in s, for release.
 func (s *Store) load() error {
 	marker := s.dir.AbortMarker()
 	unclean, err := marker.Present()
@@ -76,20 +93,58 @@ func (s *Store) load() error {
 	if err != nil {
 		return err
 	}
-	history := commitlog.History{Clean: !unclean, DurableMs: saved.CommitLogMs}
-	log, err := commitlog.Open(s.dir.CommitLog(), s.opt.commitLog(s.optional), history)
+	s.checkpoint = &checkpointer{store: s, file: file, saved: saved}
+	delivered := &deliveredScan{delays: s.delays}
+	options := s.opt.commitLog(s.optional)
+	options.Visit, options.Beat = delivered.visit, s.beat
+	s.log, err = commitlog.Open(s.dir.CommitLog(), options, commitlog.History{Clean: !unclean, DurableMs: saved.CommitLogMs})
 	if err != nil {
-		return errors.Join(err, file.Close())
+		return err
 	}
-	if err := marker.Set(); err != nil {
-		return errors.Join(err, log.Abandon(), file.Close())
+	if s.opt.Dispatch == On {
+		if err := s.loadDerived(!unclean, saved); err != nil {
+			return err
+		}
+		if s.delivery, err = newDelivery(s, delivered); err != nil {
+			return err
+		}
 	}
-	s.log, s.checkpoint = log, &checkpointer{log: log, file: file, saved: saved}
-	s.log.Start()
-	s.loop = service.Start(s.checkpoint, service.Options{
-		Interval: checkpointInterval, Timed: true, OnError: service.WarnOnce(s.opt.Logger),
-	})
-	return nil
+	return marker.Set()
+}
+
+// loadDerived opens queues and index and brings them in step with the log.
+func (s *Store) loadDerived(clean bool, saved storedir.Checkpoint) (err error) {
+	if s.queues, err = consumequeue.OpenTable(s.dir.ConsumeQueue(), s.opt.consumeQueue(s.optional, clean)); err != nil {
+		return err
+	}
+	if s.opt.Index == On {
+		if s.index, err = index.Open(s.dir.Index(), s.opt.index(s.optional, clean, saved.IndexMs, s.services.wakeIndex)); err != nil {
+			return err
+		}
+	}
+	s.dispatch = &dispatcher{
+		log: s.log, queues: s.queues, index: s.index, waiters: s.waiters, delays: s.delays, durable: s.sync,
+		known: make(map[string]map[int32]*consumequeue.Queue),
+	}
+	return s.reconcile(clean)
+}
+
+// release gives back what load has opened, without making anything durable.
+func (s *Store) release() error {
+	var errs []error
+	if s.index != nil {
+		errs = append(errs, s.index.Close())
+	}
+	if s.queues != nil {
+		s.queues.Close()
+	}
+	if s.log != nil {
+		errs = append(errs, s.log.Close())
+	}
+	if s.checkpoint != nil {
+		errs = append(errs, s.checkpoint.file.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // Options are the options as resolved in Open.
@@ -108,9 +163,9 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) close() error {
-	err := s.log.Close()
-	s.loop.Stop()
-	err = errors.Join(err, s.checkpoint.close())
+	close(s.closing)
+	err := s.services.stop(s)
+	err = errors.Join(err, s.release())
 	if err == nil {
 		err = s.dir.AbortMarker().Clear()
 	}

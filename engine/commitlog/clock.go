@@ -51,6 +51,9 @@ func (p *pulse) Name() string { return "pulse" }
 // the wall clock makes nobody busy.
 func (p *pulse) Step(now time.Time) (int, error) {
 	p.log.clock.set(now)
+	if beat := p.log.opt.Beat; beat != nil {
+		beat()
+	}
 	if p.log.lock.tryLock() {
 		p.log.lock.unlock()
 		p.since = time.Time{}

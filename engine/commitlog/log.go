@@ -87,7 +87,7 @@ func Open(dir string, o Options, h History) (*Log, error) {
 		l.window = segment.NewWindow(queue)
 	}
 	if err := l.recover(h); err != nil {
-		return nil, errors.Join(err, l.Abandon())
+		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
@@ -147,33 +147,33 @@ func (l *Log) Failed() bool {
 	return r != nil && errors.Is(*r, ErrSyncFailed)
 }
 
-// Close refuses further appends, makes everything appended durable, removes the
-// file prepared ahead and gives up all mappings. Views that are still held stay
-// valid until their Release. The error says what is not durable.
-func (l *Log) Close() error {
+// Stop refuses further appends, ends the services, makes everything appended
+// durable and removes the file prepared ahead. Reads go on until Close. The
+// error says what is not durable.
+func (l *Log) Stop() error {
 	l.lock.lock() // an append that got in before is complete behind this
 	l.refuse(ErrClosing)
 	l.lock.unlock()
 
-	var errs []error
-	errs = append(errs, l.prealloc.Stop())
+	errs := []error{l.prealloc.Stop()}
 	for _, loop := range []*service.Loop{l.loops.flush, l.loops.commit, l.loops.window, l.loops.prealloc, l.loops.pulse} {
 		if loop != nil {
 			loop.Stop()
 		}
 	}
-	err := l.Flush()
-	l.group.close(err)
+	_, err := l.group.sync(l.Flush) // with members or without, see WaitDurable
+	if err == nil {
+		err = l.Flush()
+	}
 	if err != nil {
 		errs = append(errs, fmt.Errorf("final flush: %w", err))
 	}
-	l.queue.Close()
-	errs = append(errs, l.closePool())
 	return errors.Join(errs...)
 }
 
-// Abandon gives up a log that was not started.
-func (l *Log) Abandon() error {
+// Close gives up all mappings of a log that was stopped, or never started.
+// Views that are still held stay valid until their Release.
+func (l *Log) Close() error {
 	l.queue.Close()
 	return l.closePool()
 }

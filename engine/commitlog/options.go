@@ -33,5 +33,12 @@ type Options struct {
 	CommitLeastPages int
 	CommitThorough   time.Duration
 
+	// Visit, if not nil, is shown every record that Open finds, in order. The
+	// record must not be kept.
+	Visit func(rec *message.Record)
+	// Beat, if not nil, is called about every millisecond, for those who follow
+	// the log. It must not block.
+	Beat func()
+
 	Logger *slog.Logger
 }

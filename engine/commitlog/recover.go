@@ -138,6 +138,9 @@ func (l *Log) checks(offset, left int64) message.CheckOptions {
 
 // account notes the queue offset that a sound record used up.
 func (l *Log) account(rec *message.Record) {
+	if l.opt.Visit != nil {
+		l.opt.Visit(rec)
+	}
 	if message.TransactionOf(rec.SysFlag).Queued() {
 		next := l.offsets.next(string(rec.Topic), rec.QueueID)
 		*next = max(*next, rec.QueueOffset+1)

@@ -18,6 +18,8 @@ type Plan struct {
 	Version Version // chosen by the length of the topic
 	BodyCRC uint32  // masked
 	SysFlag int32   // of the message, with the two host bits as they must be
+	Delayed bool    // the message has a DELAY property
+	NoWait  bool    // the message has WAIT=false: the producer does not wait for the disk
 
 	born, store     host
 	propertiesBytes int  // value of the properties length field
@@ -51,7 +53,12 @@ func Prepare(m *Message, l Limits) (Plan, error) {
 	}
 
 	properties := m.Properties
-	if p.dropCRC = properties.has(PropertyRecordCRC); p.dropCRC {
+	found := properties.special()
+	if found.innerNum {
+		return Plan{}, fmt.Errorf("%w: inner batch", ErrIllegal)
+	}
+	p.Delayed, p.NoWait = found.delay, found.noWait
+	if p.dropCRC = found.recordCRC; p.dropCRC {
 		properties = properties.Delete(PropertyRecordCRC)
 	}
 	p.propertiesBytes = len(properties)
@@ -258,7 +265,7 @@ func checkTopic(topic string, l Limits) error {
 // recovers the record, and inner batches, which need a kind of queue that this
 // store does not have.
 func checkNumbers(m *Message) error {
-	if m.SysFlag&FlagInnerBatch != 0 || m.Properties.has(PropertyInnerNum) {
+	if m.SysFlag&FlagInnerBatch != 0 {
 		return fmt.Errorf("%w: inner batch", ErrIllegal)
 	}
 	if m.Topic == ScheduleTopic {

@@ -133,8 +133,7 @@ func (p Properties) copyWithout(dst []byte, name string) (n int) {
 }
 
 // has says whether Delete would remove something: it also sees properties with
-// an empty value. It looks at the start of each piece only, since every put
-// asks.
+// an empty value.
 func (p Properties) has(name string) bool {
 	for rest := []byte(p); ; {
 		if named(rest, name) {
@@ -146,6 +145,32 @@ func (p Properties) has(name string) bool {
 		}
 		rest = rest[i+1:]
 	}
+}
+
+// special says which properties with a meaning for the put are there. It is one
+// pass that looks at the first byte of each piece, since every put asks.
+func (p Properties) special() (found struct{ innerNum, recordCRC, delay, noWait bool }) {
+	for rest := []byte(p); len(rest) > 0; {
+		switch rest[0] {
+		case PropertyInnerNum[0]:
+			found.innerNum = found.innerNum || named(rest, PropertyInnerNum)
+		case PropertyRecordCRC[0]:
+			found.recordCRC = found.recordCRC || named(rest, PropertyRecordCRC)
+		case PropertyDelay[0]:
+			found.delay = found.delay || named(rest, PropertyDelay)
+		case PropertyWait[0]:
+			if named(rest, PropertyWait) {
+				piece, _ := cutPiece(rest[len(PropertyWait)+1:])
+				found.noWait = string(piece) == "false"
+			}
+		}
+		i := bytes.IndexByte(rest, propertySeparator)
+		if i < 0 {
+			break
+		}
+		rest = rest[i+1:]
+	}
+	return found
 }
 
 // openEnded says whether the last separator is missing.

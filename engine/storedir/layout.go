@@ -39,6 +39,12 @@ func (l Layout) Make() error {
 // CommitLog is the directory of the commit log files.
 func (l Layout) CommitLog() string { return l.at("commitlog") }
 
+// ConsumeQueue is the directory of the consume queues.
+func (l Layout) ConsumeQueue() string { return l.at("consumequeue") }
+
+// Index is the directory of the index files.
+func (l Layout) Index() string { return l.at("index") }
+
 // Abort is the path of the abort marker.
 func (l Layout) Abort() string { return l.at("abort") }
 

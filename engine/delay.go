@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+
+	"commitlab/engine/message"
+	"commitlab/engine/schedule"
+	"commitlab/engine/storedir"
+)
+
+// delayed returns what is stored for a message with a delay level: the same
+// under the schedule topic, with its destination in properties. A level beyond
+// the table counts as the highest; none, or a part of a transaction that is not
+// committed, leaves the message as it is.
+func (s *Store) delayed(m *message.Message) (*message.Message, error) {
+	value, _ := m.Properties.Get(message.PropertyDelay)
+	level, err := strconv.Atoi(string(value))
+	if err != nil {
+		return nil, fmt.Errorf("%w: delay level %q is not a number", ErrIllegalMessage, value)
+	}
+	if level = s.delays.Cap(level); level <= 0 || !message.TransactionOf(m.SysFlag).Queued() || m.Topic == message.ScheduleTopic {
+		return m, nil
+	}
+	d := *m
+	if d.Properties, err = d.Properties.Set(message.PropertyRealTopic, m.Topic); err == nil {
+		d.Properties, err = d.Properties.Set(message.PropertyRealQueue, strconv.Itoa(int(m.QueueID)))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrIllegalMessage, err)
+	}
+	d.Topic, d.QueueID = message.ScheduleTopic, int32(level-1)
+	return &d, nil
+}
+
+// A delivery is the store as the schedule service sees it.
+type delivery struct {
+	store   *Store
+	service *schedule.Service
+	counter int64 // saves of the progress
+}
+
+// newDelivery returns a delivery that goes on where the saved progress, or the
+// log, says that it was.
+func newDelivery(s *Store, scan *deliveredScan) (*delivery, error) {
+	offsets, err := s.dir.LoadDelayOffsets()
+	if err != nil {
+		return nil, err
+	}
+	for level, source := range scan.last {
+		view, err := s.At(source)
+		if err != nil {
+			continue // the schedule record is gone; so is its unit
+		}
+		if string(view.Topic) == message.ScheduleTopic && int(view.QueueID) == level-1 {
+			offsets[level] = max(offsets[level], view.QueueOffset+1)
+		}
+		view.Release()
+	}
+	d := &delivery{store: s}
+	d.service = schedule.New(d, s.delays, offsets)
+	return d, nil
+}
+
+// Bounds implements schedule.Store.
+func (d *delivery) Bounds(level int) (first, next int64) {
+	return d.store.QueueBounds(message.ScheduleTopic, int32(level-1))
+}
+
+// Unit implements schedule.Store.
+func (d *delivery) Unit(level int, offset int64) (schedule.Unit, bool) {
+	q := d.store.queues.Get(message.ScheduleTopic, int32(level-1))
+	if q == nil {
+		return schedule.Unit{}, false
+	}
+	u, ok := q.Read(offset)
+	return schedule.Unit{PhysicalOffset: u.PhysicalOffset, DeliverAtMs: u.TagsCode}, ok
+}
+
+// Deliver implements schedule.Store: it puts the message again under its real
+// topic and queue. The prepared offset, which only transactions use, says which
+// record it came from, so that recovery knows what was delivered. A record that
+// is gone or names no destination is passed over with a warning.
+func (d *delivery) Deliver(level int, offset int64, u schedule.Unit) error {
+	skip := func(why any) error {
+		d.store.opt.Logger.Warn("delayed message cannot be delivered and is passed over", "level", level, "queueOffset", offset, "reason", why)
+		return nil
+	}
+	view, err := d.store.At(u.PhysicalOffset)
+	if err != nil {
+		return skip(err)
+	}
+	defer view.Release()
+	m := view.Message()
+	topic, ok := m.Properties.Get(message.PropertyRealTopic)
+	if !ok {
+		return skip("no " + message.PropertyRealTopic)
+	}
+	queue, _ := m.Properties.Get(message.PropertyRealQueue)
+	id, err := strconv.ParseInt(string(queue), 10, 32)
+	if err != nil {
+		return skip(err)
+	}
+	if string(topic) == message.HalfTopic || string(topic) == message.ScheduleTopic {
+		return skip("destination " + string(topic))
+	}
+	m.Topic, m.QueueID, m.PreparedOffset = string(topic), int32(id), u.PhysicalOffset
+	plan, err := message.Prepare(&m, d.store.limits)
+	if err != nil {
+		return skip(err)
+	}
+	_, err = d.store.put(&m, &plan)
+	return err
+}
+
+// Save implements schedule.Store.
+func (d *delivery) Save(offsets map[int]int64, nowMs int64) error {
+	d.counter++
+	return d.store.dir.SaveDelayOffsets(storedir.DelayOffsets(offsets), d.counter, nowMs)
+}
+
+// A deliveredScan finds, while the log is recovered, the last message of each
+// level that was delivered.
+type deliveredScan struct {
+	delays message.DelayLevels
+	last   map[int]int64 // level: physical offset of the schedule record
+}
+
+func (s *deliveredScan) visit(rec *message.Record) {
+	delay, ok := rec.Properties.Get(message.PropertyDelay)
+	if !ok || string(rec.Topic) == message.ScheduleTopic {
+		return
+	}
+	if real, _ := rec.Properties.Get(message.PropertyRealTopic); string(real) != string(rec.Topic) {
+		return
+	}
+	level, err := strconv.Atoi(string(delay))
+	if err != nil {
+		return
+	}
+	level = s.delays.Cap(level)
+	if s.last == nil {
+		s.last = make(map[int]int64)
+	}
+	s.last[level] = max(s.last[level], rec.PreparedOffset)
+}

@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"commitlab/engine/commitlog"
+	"commitlab/engine/consumequeue"
+	"commitlab/engine/index"
+	"commitlab/engine/message"
+	"commitlab/engine/mmap"
+)
+
+// dispatchStepBytes bounds how much of the log one Step dispatches.
+const dispatchStepBytes = 1 << 20
+
+// A dispatcher follows the log and makes its records findable: first in the
+// consume queue, then in the index, then readers that wait are told. It is a
+// service and the only writer of queues and index.
+//
+// The watermark moves past a record when all three are done. If a queue or the
+// index cannot take it (a full disk), the watermark stays and the next Step
+// tries again: both know what they have already.
+type dispatcher struct {
+	log     *commitlog.Log
+	queues  *consumequeue.Table
+	index   *index.Set // nil: no index
+	waiters *waiters
+	delays  message.DelayLevels
+	durable bool // follow Flushed instead of Committed: readers see only what is on disk
+	// repair is set while Open builds what is missing: a unit that differs from
+	// the log is replaced then, and reported otherwise.
+	repair bool
+
+	known map[string]map[int32]*consumequeue.Queue // topic, queue id; queues met so far
+	entry index.Record                             // of the record at hand
+
+	at       atomic.Int64 // Dispatched: log offset below which everything is done
+	storeMs  atomic.Int64 // store time of the last record dispatched
+	messages atomic.Int64 // records dispatched
+}
+
+// Name implements service.Service.
+func (d *dispatcher) Name() string { return "dispatch" }
+
+// limit is the log offset up to which records may be dispatched.
+func (d *dispatcher) limit() int64 {
+	if d.durable {
+		return d.log.Flushed()
+	}
+	return d.log.Committed()
+}
+
+// Step dispatches up to about dispatchStepBytes and returns the number of
+// records.
+func (d *dispatcher) Step(time.Time) (worked int, err error) {
+	from := d.at.Load()
+	limit := d.limit()
+	if from >= limit {
+		return 0, nil
+	}
+	view, fileEnd, err := d.log.Readable(from, limit)
+	if err != nil {
+		return 0, err
+	}
+	defer view.Release()
+	defer mmap.Recover(&err, mmap.GuardFaults())
+	data := view.Bytes()
+	for pos := 0; pos < min(len(data), dispatchStepBytes); {
+		if _, magic, err := message.RecordSize(data[pos:]); err == nil && magic == message.MagicBlank {
+			d.at.Store(fileEnd)
+			return worked + 1, nil
+		}
+		rec, err := message.Decode(data[pos:])
+		if err == nil {
+			err = d.dispatch(&rec)
+		}
+		if err != nil {
+			return worked, fmt.Errorf("dispatch at offset %d: %w", from+int64(pos), err)
+		}
+		pos += rec.Size
+		worked++
+		d.messages.Add(1)
+		d.storeMs.Store(rec.StoreTimestamp)
+		d.at.Store(from + int64(pos))
+	}
+	return worked, nil
+}
+
+func (d *dispatcher) dispatch(rec *message.Record) error {
+	transaction := message.TransactionOf(rec.SysFlag)
+	if transaction.Queued() {
+		if err := d.enqueue(rec); err != nil {
+			return err
+		}
+	}
+	if d.index != nil {
+		if err := d.indexKeys(rec); err != nil {
+			return err
+		}
+	}
+	if transaction.Queued() {
+		d.waiters.notify(rec.Topic, rec.QueueID)
+	}
+	return nil
+}
+
+// enqueue puts the unit of a record into its queue.
+func (d *dispatcher) enqueue(rec *message.Record) error {
+	unit := consumequeue.Unit{PhysicalOffset: rec.PhysicalOffset, Size: int32(rec.Size), TagsCode: rec.TagsCode(d.delays)}
+	for {
+		queue, err := d.queue(rec.Topic, rec.QueueID)
+		if err != nil {
+			return err
+		}
+		err = queue.Put(rec.QueueOffset, unit)
+		if err == nil {
+			return nil
+		}
+		if err := d.mend(queue, rec, err); err != nil {
+			return err
+		}
+	}
+}
+
+// mend deals with what a queue refused. It returns nil if the Put should be
+// tried again.
+func (d *dispatcher) mend(queue *consumequeue.Queue, rec *message.Record, refused error) error {
+	var conflict *consumequeue.ConflictError
+	var gap *consumequeue.GapError
+	switch {
+	case errors.Is(refused, consumequeue.ErrClosed): // the topic was deleted since
+		delete(d.known, string(rec.Topic))
+		return nil
+	case errors.As(refused, &conflict) && d.repair:
+		return queue.CutAt(rec.QueueOffset)
+	case errors.As(refused, &gap) && d.repair:
+		// Records between are not in the log any more, or were cut out of it.
+		if err := queue.Skip(rec.QueueOffset); err != nil {
+			return queue.Reset(rec.QueueOffset)
+		}
+		return nil
+	}
+	return refused
+}
+
+// queue returns the queue of a record, made if need be.
+func (d *dispatcher) queue(topic []byte, id int32) (*consumequeue.Queue, error) {
+	if q := d.known[string(topic)][id]; q != nil {
+		return q, nil
+	}
+	q, err := d.queues.GetOrCreate(string(topic), id)
+	if err != nil {
+		return nil, err
+	}
+	ids := d.known[string(topic)]
+	if ids == nil {
+		ids = make(map[int32]*consumequeue.Queue)
+		d.known[string(topic)] = ids
+	}
+	ids[id] = q
+	return q, nil
+}
+
+// indexKeys enters the unique key and the keys of a record into the index.
+func (d *dispatcher) indexKeys(rec *message.Record) error {
+	unique, _ := rec.Properties.Get(message.PropertyUniqueKey)
+	keys, _ := rec.Properties.Get(message.PropertyKeys)
+	d.entry = index.Record{
+		Topic: rec.Topic, UniqueKey: unique, Keys: keys,
+		SysFlag: rec.SysFlag, Physical: rec.PhysicalOffset, StoreMs: rec.StoreTimestamp,
+	}
+	return d.index.Add(&d.entry)
+}

@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"fmt"
+
+	"commitlab/engine/message"
+)
+
+// hasKey reports whether a record was put under key: as its unique key or as
+// one of its keys.
+func hasKey(rec *message.Record, key string) bool {
+	if unique, ok := rec.Properties.Get(message.PropertyUniqueKey); ok && string(unique) == key {
+		return true
+	}
+	for word := range rec.Properties.Keys() {
+		if string(word) == key {
+			return true
+		}
+	}
+	return false
+}
+
+// Query finds messages of a topic by key, newest first: at most limit of them,
+// stored at beginMs or later and at endMs or earlier (epoch milliseconds, both
+// inclusive). A message is found under its unique key and each word of its
+// keys, once.
+//
+// The index only proposes: every answer was compared with the record itself.
+// Two keys with the same hash do not see each other's messages, and a record
+// that is no longer in the log, or cannot be read, is passed over. The caller
+// releases each view.
+func (s *Store) Query(topic, key string, limit int, beginMs, endMs int64) ([]View, error) {
+	return s.AppendQuery(nil, topic, key, limit, beginMs, endMs)
+}
+
+// AppendQuery is Query that appends to dst, so that a caller in a loop need
+// not allocate.
+func (s *Store) AppendQuery(dst []View, topic, key string, limit int, beginMs, endMs int64) ([]View, error) {
+	if s.index == nil {
+		return dst, fmt.Errorf("query %s by key: %w", topic, ErrNoDispatch)
+	}
+	cursor := s.index.Search(message.KeyHash(topic, key), beginMs, endMs)
+	defer cursor.Release()
+	found := dst
+	for len(found)-len(dst) < limit && cursor.Next() {
+		view, err := s.At(cursor.Physical())
+		if err != nil {
+			continue // removed with its file, or cannot be read
+		}
+		if string(view.Topic) != topic || view.StoreTimestamp < beginMs || view.StoreTimestamp > endMs || !hasKey(&view.Record, key) {
+			view.Release()
+			continue
+		}
+		found = append(found, view)
+	}
+	if err := cursor.Err(); err != nil {
+		for i := range found[len(dst):] {
+			found[len(dst)+i].Release()
+		}
+		return dst, fmt.Errorf("query %s by key: %w", topic, err)
+	}
+	return found, nil
+}

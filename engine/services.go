@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"commitlab/engine/service"
+)
+
+// services are the background jobs of a store beside those of its log.
+type services struct {
+	dispatch, queueFlush, index, delivery, checkpoint *service.Loop // nil: not running
+}
+
+// deliveryInterval bounds how late a delayed message arrives.
+const deliveryInterval = 20 * time.Millisecond
+
+// start begins the services in the order in which a message meets them.
+func (v *services) start(s *Store) {
+	run := func(svc service.Service, interval time.Duration) *service.Loop {
+		return service.Start(svc, service.Options{Interval: interval, OnError: service.WarnOnce(s.opt.Logger)})
+	}
+	if s.dispatch != nil {
+		v.dispatch = run(s.dispatch, time.Second)
+		v.queueFlush = run(newQueueFlusher(s), time.Duration(s.opt.FlushIntervalConsumeQueueMs)*time.Millisecond)
+		v.delivery = run(s.delivery.service, deliveryInterval)
+	}
+	if s.index != nil {
+		v.index = run(s.index, time.Second)
+	}
+	v.checkpoint = run(s.checkpoint, checkpointInterval)
+	s.log.Start()
+}
+
+// beat is called by the log about every millisecond.
+func (s *Store) beat() {
+	if d := s.dispatch; d != nil && s.services.dispatch != nil && d.at.Load() < d.limit() {
+		s.services.dispatch.Wake()
+	}
+}
+
+// wakeIndex is called by the index when a file is full.
+func (v *services) wakeIndex() {
+	if v.index != nil {
+		v.index.Wake()
+	}
+}
+
+// stop ends the services, follows the log to its end, and makes queues, index
+// and checkpoint durable, in this order: what is derived never claims more than
+// the log holds, and the checkpoint never more than is durable.
+func (v *services) stop(s *Store) error {
+	var errs []error
+	if v.delivery != nil { // it puts messages
+		v.delivery.Stop()
+		errs = append(errs, s.delivery.service.Save(time.Now().UnixMilli()))
+	}
+	errs = append(errs, s.log.Stop())
+	if s.dispatch != nil {
+		v.dispatch.Stop()
+		if at, end := s.dispatch.at.Load(), s.log.Committed(); at < end {
+			errs = append(errs, fmt.Errorf("%w: dispatched up to offset %d of %d", ErrDispatchBehind, at, end))
+		}
+		v.queueFlush.Stop()
+		_, err := s.queues.Sync(0)
+		errs = append(errs, err)
+	}
+	if s.index != nil {
+		v.index.Stop()
+		errs = append(errs, s.index.Sync())
+	}
+	v.checkpoint.Stop()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return s.checkpoint.final()
+}
