@@ -67,20 +67,20 @@ type Scenario struct {
 var All = []Scenario{
 	{
 		Name:    "append",
-		Doc:     "put messages; the store flushes in the background",
+		Doc:     "put messages; the store flushes in the background; no dispatch unless set",
 		Ops:     []string{opAppend},
 		Primary: opAppend, Writers: 1, MaxBytes: 4 << 30, Engine: true,
 		New:        func(s Spec) (measure.Instance, error) { return newAppender(s) },
-		needs:      func(o *engine.Options) error { return needFlush(o, engine.FlushAsync) },
+		needs:      func(o *engine.Options) error { return needLog(o, engine.FlushAsync) },
 		durability: engineDurability,
 	},
 	{
 		Name:    "append_sync",
-		Doc:     "put messages; each put returns when its message is on disk",
+		Doc:     "put messages; each put returns when its message is on disk; no dispatch unless set",
 		Ops:     []string{opAppend},
 		Primary: opAppend, Writers: 64, MaxBytes: 2 << 30, Engine: true,
 		New:        func(s Spec) (measure.Instance, error) { return newAppender(s) },
-		needs:      func(o *engine.Options) error { return needFlush(o, engine.FlushSync) },
+		needs:      func(o *engine.Options) error { return needLog(o, engine.FlushSync) },
 		durability: engineDurability,
 	},
 	{
@@ -174,8 +174,12 @@ func (s Scenario) Resolve(spec Spec) (Spec, error) {
 	return spec, nil
 }
 
-// needFlush sets the flush mode that makes the scenario what it is.
-func needFlush(o *engine.Options, mode string) error {
+// needLog makes the log alone what the scenario measures: the flush mode is
+// given, and nothing is dispatched unless that was asked for.
+func needLog(o *engine.Options, mode string) error {
+	if o.Dispatch == "" {
+		o.Dispatch = engine.Off
+	}
 	if o.Flush != "" && o.Flush != mode {
 		return fmt.Errorf("option flush: got %s, want %s: that is what the scenario measures", o.Flush, mode)
 	}
@@ -183,10 +187,14 @@ func needFlush(o *engine.Options, mode string) error {
 	return nil
 }
 
-// smallFiles makes files roll often, unless their size was set.
+// smallFiles makes files roll often, unless their size was set, and leaves
+// dispatch out of it.
 func smallFiles(o *engine.Options) error {
 	if o.CommitLogFileBytes == 0 {
 		o.CommitLogFileBytes = 4 << 20
+	}
+	if o.Dispatch == "" {
+		o.Dispatch = engine.Off
 	}
 	return nil
 }
