@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -95,6 +96,9 @@ func (d *Duration) UnmarshalText(text []byte) error {
 
 // Bytes is a number of bytes that may be written with a unit: 8GiB.
 type Bytes int64
+
+// MarshalText writes plain bytes.
+func (b Bytes) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(b), 10), nil }
 
 // UnmarshalText reads what workload.ParseBytes reads.
 func (b *Bytes) UnmarshalText(text []byte) error {

@@ -1,9 +1,14 @@
 package study
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"commitlab/bench/workload"
 )
 
 const sample = `
@@ -54,6 +59,24 @@ func TestParseReadsEveryField(t *testing.T) {
 	}
 	if second.Name != "large" || second.Size.String() != "65536" || second.MaxBytes != 1<<30 {
 		t.Errorf("second scenario is %+v", second)
+	}
+}
+
+func TestSpecSurvivesJSON(t *testing.T) {
+	want, err := Parse([]byte(sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Spec
+	if err := strict(b, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b workload.Sizes) bool { return a.String() == b.String() })); diff != "" {
+		t.Errorf("after a round trip through JSON (-want +got):\n%s", diff)
 	}
 }
 
