@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -55,7 +54,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w delayLevels: %w", dir, ErrOption, err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := storedir.Layout(dir).Make(); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	s := &Store{

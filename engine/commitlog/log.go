@@ -161,10 +161,8 @@ func (l *Log) Stop() error {
 			loop.Stop()
 		}
 	}
-	_, err := l.group.sync(l.Flush) // with members or without, see WaitDurable
-	if err == nil {
-		err = l.Flush()
-	}
+	err := l.Flush()
+	l.group.close(err)
 	if err != nil {
 		errs = append(errs, fmt.Errorf("final flush: %w", err))
 	}
