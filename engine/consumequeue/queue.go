@@ -85,7 +85,7 @@ func (q *Queue) Min() int64 { return q.min.Load() }
 func (q *Queue) Max() int64 { return q.max.Load() }
 
 // MaxPhysical is the log offset behind the record of the last unit, 0 if there is
-// none. It is raised before Max.
+// none. It is raised before Max, and deleting the unit's file does not lower it.
 func (q *Queue) MaxPhysical() int64 { return q.maxPhysical.Load() }
 
 // Files is the number of files, each of which costs a mapping and a descriptor.

@@ -185,20 +185,14 @@ func (t *Table) GetOrCreate(topic string, id int32) (*Queue, error) {
 	if !filepath.IsLocal(topic) || filepath.Base(topic) != topic || topic == "." || id < 0 {
 		return nil, fmt.Errorf("%w: topic %q, queue id %d", ErrUnit, topic, id)
 	}
-	dir := t.dir(topic, id)
-	for _, d := range []string{filepath.Dir(dir), dir} {
-		err := os.Mkdir(d, 0o755)
-		if errors.Is(err, os.ErrExist) {
-			continue
-		}
-		if err == nil {
-			err = t.opt.Files.Disk.SyncDir(filepath.Dir(d))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("create consume queue: %w", err)
-		}
+	err := os.Mkdir(filepath.Join(t.root, topic), 0o755)
+	if err == nil {
+		err = t.opt.Files.Disk.SyncDir(t.root) // the other directory is for open
 	}
-	q, err := open(dir, t.opt)
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("create consume queue: %w", err)
+	}
+	q, err := open(t.dir(topic, id), t.opt)
 	if err != nil {
 		return nil, err
 	}
