@@ -27,7 +27,7 @@
 //
 //	Add ─► Put ─► tail full? ── yes ─► new file (allocated, name durable)
 //	               │ no                     └► the full one: Step syncs it in the background,
-//	               ▼                           DurableTimestamp moves
+//	               ▼                           DurableMs moves
 //	       item ─► count ─► slot ─► end
 //
 //	Search ─► newest file: slot ─► item ─► previous … ─► older file … ─► Cursor
@@ -55,7 +55,7 @@
 // have damaged, makes the links anew, and erases the rest. The caller then adds
 // the records of the log again from EndPhysical on, that record included; Add
 // knows which keys of it are there already. Full files up to the index timestamp
-// of the checkpoint are durable and are not read.
+// of the checkpoint (DurableMs) are durable and are not read.
 //
 // # Concurrency
 //

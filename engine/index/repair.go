@@ -38,10 +38,7 @@ func (s *Set) recover() error {
 		if err != nil {
 			return err
 		}
-		if f.full.Load() {
-			f.durable.Store(true)
-			s.durableMs.Store(max(s.durableMs.Load(), f.endMs.Load()))
-		}
+		f.durable.Store(f.full.Load())
 		if !last && !(whole && f.full.Load()) {
 			// Records are added in order: behind a gap nothing can stay.
 			if err := s.cut(i + 1); err != nil {
@@ -211,6 +208,7 @@ func (s *Set) Truncate(limit int64) error {
 	}
 	err := s.dropEmpty()
 	s.end = s.EndPhysical()
+	s.settleDurable()
 	return err
 }
 

@@ -106,7 +106,6 @@ func Open(dir string, o Options) (*Set, error) {
 	files, err := s.load()
 	if err == nil {
 		s.files.Store(&files)
-		s.durableMs.Store(o.DurableMs)
 		err = s.recover()
 	}
 	if err != nil {
@@ -116,6 +115,7 @@ func Open(dir string, o Options) (*Set, error) {
 		return nil, err
 	}
 	s.end = s.EndPhysical()
+	s.settleDurable()
 	return s, nil
 }
 

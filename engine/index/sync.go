@@ -63,10 +63,25 @@ func (s *Set) sync(f *File) error {
 		return err
 	}
 	if full {
+		s.mu.Lock()
 		f.durable.Store(true)
-		s.durableMs.Store(f.endMs.Load())
+		s.settleDurable()
+		s.mu.Unlock()
 	}
 	return nil
+}
+
+// settleDurable derives the timestamp for the checkpoint from the files. The
+// caller holds mu or is alone.
+func (s *Set) settleDurable() {
+	durableMs := int64(0)
+	for _, f := range s.Files() {
+		if !f.durable.Load() {
+			break
+		}
+		durableMs = f.endMs.Load()
+	}
+	s.durableMs.Store(durableMs)
 }
 
 func (s *Set) syncFailed() error {
@@ -76,9 +91,11 @@ func (s *Set) syncFailed() error {
 	return nil
 }
 
-// DurableMs is what the checkpoint may say about the index: the end time of the
-// newest full file such that it and all older ones are durable, in epoch
-// milliseconds.
+// DurableMs is what the checkpoint is to say about the index: the end time of
+// the newest full file such that it and all older ones are durable, in epoch
+// milliseconds; 0 if there is none. Recovery and DeleteBefore can lower it. What
+// recovery lowered has to be in the checkpoint before records are added: files
+// filled anew could have the old end time and would be believed after a crash.
 func (s *Set) DurableMs() int64 { return s.durableMs.Load() }
 
 // DeleteBefore takes down the files that have only records below the physical
@@ -101,6 +118,7 @@ func (s *Set) DeleteBefore(min int64, now time.Time, force time.Duration) (int, 
 			f.b = nil
 		}
 		s.gone = append(s.gone, files[:n]...)
+		s.settleDurable()
 	}
 	return n, s.reap(now, force)
 }
