@@ -23,7 +23,7 @@ import (
 // checkpoint is the worst that can be: it knows of everything durable.
 func afterPowerCut(t testing.TB, m *seam, s *Store, rng *rand.Rand) *Store {
 	t.Helper()
-	clone := filepath.Join(t.TempDir(), "clone")
+	clone := filepath.Join(scratch(t), "clone")
 	durableMs := s.log.DurableMs()
 	if err := m.heap.CrashClone(string(s.dir), clone, rng); err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestPowerCutKeepsAcknowledgedMessages(t *testing.T) {
 					rng := rand.New(rand.NewPCG(seed, 5))
 					m := newSeam()
 					m.heap.LoseNames = true
-					s := openUnchecked(t, t.TempDir(), m.options(Options{
+					s := openUnchecked(t, scratch(t), m.options(Options{
 						Flush: FlushSync, SyncPath: path, AppendCRC: crc, FlushIntervalMs: 1 << 30, Preallocate: Off,
 						CommitLogFileBytes: 8192, Populate: "none",
 					}))
@@ -126,7 +126,7 @@ func TestPowerCutUnderLoadKeepsAcknowledgedMessages(t *testing.T) {
 			t.Run(flush+" "+string(path), func(t *testing.T) {
 				m := newSeam()
 				m.heap.LoseNames = true
-				s := openUnchecked(t, t.TempDir(), m.options(Options{Flush: flush, SyncPath: path, FlushLeastPages: 1}))
+				s := openUnchecked(t, scratch(t), m.options(Options{Flush: flush, SyncPath: path, FlushLeastPages: 1}))
 				var mu sync.Mutex
 				acknowledged := make(map[int64]stored)
 				stop := make(chan struct{})
@@ -189,7 +189,7 @@ func TestPowerCutTakesOnlyTheUnsyncedWindow(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 6))
 				m := newSeam()
 				m.heap.LoseNames = true
-				s := openUnchecked(t, t.TempDir(), m.options(Options{
+				s := openUnchecked(t, scratch(t), m.options(Options{
 					SyncPath: path, FlushIntervalMs: 1 << 30, CommitIntervalMs: 1 << 30, Preallocate: Off,
 					CommitLogFileBytes: 4096 + 1000*int64(rng.IntN(5)), Populate: "none", TransientBuffers: 64,
 				}))
@@ -249,7 +249,7 @@ func powerCutAt(t *testing.T, path segment.SyncPath, cut int) bool {
 	o := m.options(Options{
 		Flush: FlushSync, SyncPath: path, Preallocate: Off, Populate: "none", CommitLogFileBytes: 4096, FlushIntervalMs: 1 << 30, TransientBuffers: 16,
 	})
-	dir := t.TempDir()
+	dir := scratch(t)
 	var all []stored
 	durable := 0
 	s, err := Open(dir, o)
@@ -276,7 +276,7 @@ func powerCutAt(t *testing.T, path segment.SyncPath, cut int) bool {
 	rng := rand.New(rand.NewPCG(uint64(cut), 7))
 	for range 3 {
 		m.on(nil)
-		clone := filepath.Join(t.TempDir(), "clone")
+		clone := filepath.Join(scratch(t), "clone")
 		if err := m.heap.CrashClone(dir, clone, rng); err != nil {
 			t.Fatal(err)
 		}
@@ -312,7 +312,7 @@ func TestKilledProcessLosesNothingAcknowledged(t *testing.T) {
 	}
 	for _, path := range syncPaths {
 		t.Run(string(path), func(t *testing.T) {
-			dir := t.TempDir()
+			dir := scratch(t)
 			child := exec.Command(os.Args[0], "-test.run=^TestKilledProcessLosesNothingAcknowledged$")
 			child.Env = append(os.Environ(), childDir+"="+dir, "ENGINE_TEST_CHILD_PATH="+string(path))
 			out, err := child.StdoutPipe()

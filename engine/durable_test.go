@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -28,7 +29,7 @@ func TestB82_NewFileIsDurableBeforeTheFirstAcknowledgement(t *testing.T) {
 		for _, preallocate := range []string{On, Off} {
 			t.Run(fmt.Sprintf("%s preallocate=%s", path, preallocate), func(t *testing.T) {
 				m := newSeam()
-				dir := filepath.Join(t.TempDir(), "store")
+				dir := filepath.Join(scratch(t), "store")
 				s := openStore(t, dir, m.options(Options{Flush: FlushSync, SyncPath: path, Preallocate: preallocate, Allocate: segment.Fallocate}))
 				const acknowledged = mmaptest.Op("acknowledged")
 				for i := range 40 {
@@ -75,7 +76,7 @@ func TestB09_CloseSyncsBeforeItVouches(t *testing.T) {
 	for _, path := range syncPaths {
 		t.Run(string(path), func(t *testing.T) {
 			m := newSeam()
-			dir := t.TempDir()
+			dir := scratch(t)
 			s := openUnchecked(t, dir, m.options(Options{SyncPath: path, FlushIntervalMs: 1 << 30, CommitIntervalMs: 1 << 30}))
 			for i := range 10 {
 				put(t, s, newMessage("t", 0, body(i)))
@@ -108,7 +109,7 @@ func TestB09_CloseSyncsBeforeItVouches(t *testing.T) {
 			if after := readCheckpoint(t, dir); after.CommitLogMs <= before.CommitLogMs {
 				t.Errorf("checkpoint: got %+v, was %+v", after, before)
 			}
-			clone := filepath.Join(t.TempDir(), "clone")
+			clone := filepath.Join(scratch(t), "clone")
 			if err := m.heap.CrashClone(dir, clone, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +127,7 @@ func TestB60_FailedSyncFailsItsWholeGroup(t *testing.T) {
 	for _, path := range syncPaths {
 		t.Run(string(path), func(t *testing.T) {
 			m := newSeam()
-			s := openUnchecked(t, t.TempDir(), m.options(Options{Flush: FlushSync, SyncPath: path}))
+			s := openUnchecked(t, scratch(t), m.options(Options{Flush: FlushSync, SyncPath: path}))
 			put(t, s, newMessage("t", 0, "good"))
 			flushed := s.log.Flushed()
 
@@ -175,7 +176,7 @@ func TestB88_NoSyncAfterAFailedOneIsBelieved(t *testing.T) {
 		for _, path := range syncPaths {
 			t.Run(flush+" "+string(path), func(t *testing.T) {
 				m := newSeam()
-				dir := t.TempDir()
+				dir := scratch(t)
 				s := openUnchecked(t, dir, m.options(Options{Flush: flush, SyncPath: path, FlushIntervalMs: 1 << 30}))
 				var acknowledged []stored
 				for i := range 5 {
@@ -211,7 +212,7 @@ func TestB88_NoSyncAfterAFailedOneIsBelieved(t *testing.T) {
 						t.Errorf("read after the failure: got %+v, want %+v", got, r)
 					}
 				}
-				clone := filepath.Join(t.TempDir(), "clone")
+				clone := filepath.Join(scratch(t), "clone")
 				if err := m.heap.CrashClone(dir, clone, nil); err != nil {
 					t.Fatal(err)
 				}
@@ -230,7 +231,7 @@ func TestB88_FailedSyncInCloseIsNotRetried(t *testing.T) {
 	for _, flush := range []string{FlushAsync, FlushSync} {
 		t.Run(flush, func(t *testing.T) {
 			m := newSeam()
-			s := openUnchecked(t, t.TempDir(), m.options(Options{Flush: flush, FlushIntervalMs: 1 << 30}))
+			s := openUnchecked(t, scratch(t), m.options(Options{Flush: flush, FlushIntervalMs: 1 << 30}))
 			put(t, s, unwaited("t", 0, "lost"))
 			m.heap.FailSync(syscall.EIO, 1)
 			if err := s.Close(); !errors.Is(err, ErrSyncFailed) {
@@ -247,7 +248,7 @@ func TestB88_FailedSyncInCloseIsNotRetried(t *testing.T) {
 // was, since the sync looked at one file only.
 func TestB61_MessageThatRollsIsAcknowledged(t *testing.T) {
 	for _, path := range syncPaths {
-		s := openStore(t, t.TempDir(), newSeam().options(Options{Flush: FlushSync, SyncPath: path, CommitLogFileBytes: 4096, SyncFlushTimeoutMs: 60_000}))
+		s := openStore(t, scratch(t), newSeam().options(Options{Flush: FlushSync, SyncPath: path, CommitLogFileBytes: 4096, SyncFlushTimeoutMs: 60_000}))
 		for i := range 150 {
 			put(t, s, newMessage("t", 0, text(body(i), 2500))) // one to a file
 			if s.log.Flushed() < s.log.Appended() {
@@ -264,11 +265,11 @@ func TestB61_MessageThatRollsIsAcknowledged(t *testing.T) {
 func TestB62_PutThatRacesWithCloseIsRefusedOrKept(t *testing.T) {
 	const rounds, writers = 200, 8
 	for round := range rounds {
-		o := newSeam().options(Options{CommitLogFileBytes: 4096, SyncPath: syncPaths[round%3], AppendLock: []string{LockMutex, LockSpin}[round/3%2]})
+		o := newSeam().options(Options{SyncPath: syncPaths[round%3], AppendLock: []string{LockMutex, LockSpin}[round/3%2]})
 		if round%2 == 0 {
 			o.Flush = FlushSync
 		}
-		dir := t.TempDir()
+		dir := scratch(t)
 		s := openUnchecked(t, dir, o)
 		var mu sync.Mutex
 		acknowledged := make(map[int64]stored)
@@ -291,6 +292,7 @@ func TestB62_PutThatRacesWithCloseIsRefusedOrKept(t *testing.T) {
 					mu.Lock()
 					acknowledged[p.PhysicalOffset] = asStored(msg, p)
 					mu.Unlock()
+					runtime.Gosched() // a writer that spins for the lock is to get it
 				}
 			})
 		}
@@ -301,11 +303,11 @@ func TestB62_PutThatRacesWithCloseIsRefusedOrKept(t *testing.T) {
 			t.Fatalf("close: %v", err)
 		}
 		writing.Wait()
-		clone := filepath.Join(t.TempDir(), "clone")
+		clone := filepath.Join(scratch(t), "clone")
 		if err := o.Disk.(*seam).heap.CrashClone(dir, clone, nil); err != nil {
 			t.Fatal(err)
 		}
-		again := openUnchecked(t, clone, newSeam().options(Options{CommitLogFileBytes: 4096}))
+		again := openUnchecked(t, clone, newSeam().options(Options{}))
 		got := scan(t, again)
 		if len(got) != len(acknowledged) {
 			t.Fatalf("round %d: %d records after Close, %d acknowledged", round, len(got), len(acknowledged))
@@ -325,7 +327,7 @@ func TestB62_PutThatRacesWithCloseIsRefusedOrKept(t *testing.T) {
 func TestUnwaitedMessagesBecomeDurableUnderSyncFlush(t *testing.T) {
 	for _, path := range syncPaths {
 		t.Run(string(path), func(t *testing.T) {
-			s := openStore(t, t.TempDir(), small(Options{Flush: FlushSync, SyncPath: path, FlushThoroughIntervalMs: 20}))
+			s := openStore(t, scratch(t), small(Options{Flush: FlushSync, SyncPath: path, FlushThoroughIntervalMs: 20}))
 			const n = 200 // more than all transient buffers hold
 			for i := range n {
 				put(t, s, unwaited("t", 0, text(body(i), 1000)))
@@ -340,7 +342,7 @@ func TestUnwaitedMessagesBecomeDurableUnderSyncFlush(t *testing.T) {
 // The abort marker and the lock are there while the store is open, the marker
 // alone after a crash.
 func TestAbortMarkerIsThereWhileOpen(t *testing.T) {
-	dir := t.TempDir()
+	dir := scratch(t)
 	s := openStore(t, dir, small(Options{}))
 	if here, err := storedir.Layout(dir).AbortMarker().Present(); err != nil || !here {
 		t.Errorf("open store without abort marker (%v)", err)

@@ -54,6 +54,21 @@ func small(o Options) Options {
 	return o
 }
 
+// scratch is a fresh directory in memory where the system offers that, else on
+// disk. For tests whose power cuts are simulated, real syncs would only take time.
+func scratch(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(memoryDir, "engine")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// memoryDir is where Linux keeps files in memory.
+const memoryDir = "/dev/shm"
+
 // openStore opens a store that audits itself when the test ends; see audit. The
 // test may close it before.
 func openStore(t testing.TB, dir string, o Options) *Store {
@@ -287,7 +302,7 @@ func asStored(m *message.Message, p PutResult) stored {
 // find it had this one been killed, and marks it as not closed in order.
 func kill(t testing.TB, s *Store) (dir string) {
 	t.Helper()
-	dir = filepath.Join(t.TempDir(), "killed")
+	dir = filepath.Join(scratch(t), "killed")
 	if err := os.CopyFS(dir, os.DirFS(string(s.dir))); err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +313,7 @@ func kill(t testing.TB, s *Store) (dir string) {
 // are. With killed the copy that kill makes is returned instead.
 func written(t testing.TB, o Options, killed bool, messages ...*message.Message) (dir string, records []stored) {
 	t.Helper()
-	dir = t.TempDir()
+	dir = scratch(t)
 	s := openUnchecked(t, dir, o)
 	for _, m := range messages {
 		records = append(records, asStored(m, put(t, s, m)))

@@ -33,7 +33,7 @@ func TestStoreIsAList(t *testing.T) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	root := t.TempDir()
+	root := scratch(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(root, "")
 		if err != nil {

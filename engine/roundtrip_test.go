@@ -52,7 +52,7 @@ func variants() map[string]Options {
 func TestRoundTripUnderEveryOption(t *testing.T) {
 	for name, o := range variants() {
 		t.Run(name, func(t *testing.T) {
-			s := openStore(t, t.TempDir(), small(o))
+			s := openStore(t, scratch(t), small(o))
 			var want []stored
 			for i := range 60 {
 				m := newMessage(fmt.Sprintf("topic-%d", i%3), int32(i%2), text(body(i), 10+i*37%1500))
@@ -96,7 +96,7 @@ func TestRoundTripUnderEveryOption(t *testing.T) {
 }
 
 func TestOpenedWithOtherOptionsTheLogGoesOn(t *testing.T) {
-	dir := t.TempDir()
+	dir := scratch(t)
 	const each = 10
 	for i, name := range []string{"default", "rocketmq", "flush=sync syncPath=pwrite appendLock=spin", "appendCRC=on", "allocate=zerofill", "default"} {
 		s := openUnchecked(t, dir, small(variants()[name]))
