@@ -18,7 +18,7 @@
 // The same operations that loadgen times run under go test, with names that
 // benchstat can project:
 //
-//	go test ./bench -bench 'scenario=append/' -benchtime 500000x -count 10
+//	go test ./bench -bench 'Scenario/scenario=append$' -benchtime 500000x -count 10
 //	go test ./bench -bench . -benchtime 20000x -dir /mnt/disk
 //
 // Give -benchtime as a count: then all runs write the same bytes, and a

@@ -23,9 +23,10 @@ const (
 type Generator struct {
 	workload   *Workload
 	worker     int
+	stream     uint64 // what the draws of this worker start from
 	sequence   uint64 // of the next message
 	message    message.Message
-	body       []byte // filler everywhere but in the head and the last tail
+	body       []byte // head, then filler everywhere but at tailAt; at least headBytes
 	tailAt     int    // where the last tail overwrote filler; -1 if nowhere
 	properties []byte // reused
 }
@@ -33,9 +34,10 @@ type Generator struct {
 // Generator returns the generator of a worker. Generators with the same
 // worker number make the same messages.
 func (w *Workload) Generator(worker int) *Generator {
-	return &Generator{
+	g := &Generator{
 		workload: w,
 		worker:   worker,
+		stream:   w.stream(worker),
 		body:     bytes.Clone(w.filler),
 		tailAt:   -1,
 		message: message.Message{
@@ -44,6 +46,9 @@ func (w *Workload) Generator(worker int) *Generator {
 			StoreHost:     storeHost,
 		},
 	}
+	binary.BigEndian.PutUint64(g.body[seedOffset:], w.spec.Seed)
+	binary.BigEndian.PutUint32(g.body[workerOffset:], uint32(worker))
+	return g
 }
 
 // Sequence is the number of the message that Next will make.
@@ -60,7 +65,7 @@ func (g *Generator) Next() *message.Message {
 // At makes message number sequence without moving on. Same lifetime as Next.
 func (g *Generator) At(sequence uint64) *message.Message {
 	w, m := g.workload, &g.message
-	d := w.draw(g.worker, sequence)
+	d := w.draw(g.stream, sequence)
 	m.Topic = w.topics[d.topic]
 	m.QueueID = d.queue
 	m.Body = g.fill(d, sequence)
@@ -71,31 +76,20 @@ func (g *Generator) At(sequence uint64) *message.Message {
 	return m
 }
 
+// fill makes the body in place: what differs from the last one is the rest of
+// the head and the tail. A body shorter than the head is the start of it.
 func (g *Generator) fill(d draw, sequence uint64) []byte {
-	if g.tailAt >= 0 {
-		copy(g.body[g.tailAt:g.tailAt+tailBytes], g.workload.filler[g.tailAt:])
+	if at := g.tailAt; at >= 0 {
+		*(*[tailBytes]byte)(g.body[at:]) = *(*[tailBytes]byte)(g.workload.filler[at:])
 		g.tailAt = -1
 	}
-	body := g.body[:d.size]
-	if d.size < headBytes {
-		var head [headBytes]byte
-		g.putHead(head[:], d.size, sequence)
-		copy(body, head[:])
-		return body
-	}
-	g.putHead(body, d.size, sequence)
+	binary.BigEndian.PutUint32(g.body[lengthOffset:], uint32(d.size))
+	binary.BigEndian.PutUint64(g.body[sequenceOffset:], sequence)
 	if d.size >= stampedBytes {
 		g.tailAt = d.size - tailBytes
-		binary.BigEndian.PutUint64(body[g.tailAt:], d.hash)
+		binary.BigEndian.PutUint64(g.body[g.tailAt:], d.hash)
 	}
-	return body
-}
-
-func (g *Generator) putHead(b []byte, size int, sequence uint64) {
-	binary.BigEndian.PutUint64(b[seedOffset:], g.workload.spec.Seed)
-	binary.BigEndian.PutUint32(b[workerOffset:], uint32(g.worker))
-	binary.BigEndian.PutUint32(b[lengthOffset:], uint32(size))
-	binary.BigEndian.PutUint64(b[sequenceOffset:], sequence)
+	return g.body[:d.size]
 }
 
 func (w *Workload) hasProperties() bool {

@@ -64,7 +64,7 @@ type Workload struct {
 	spec   Spec
 	topics []string
 	tags   [][]byte
-	filler []byte // as long as the largest body
+	filler []byte // as long as the largest body, at least as a head
 }
 
 // New checks the spec, joins what is wrong with it, and prepares names and
@@ -74,7 +74,7 @@ func New(spec Spec) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workload{spec: spec, filler: make([]byte, spec.Body.Max())}
+	w := &Workload{spec: spec, filler: make([]byte, max(spec.Body.Max(), headBytes))}
 	for i := range spec.Topics {
 		w.topics = append(w.topics, "topic-"+strconv.Itoa(i))
 	}
@@ -103,10 +103,15 @@ type draw struct {
 	hash  uint64 // source of the tail, the keys and the unique key
 }
 
-// draw tells message sequence of a worker. It is the one place where
-// randomness becomes content, so a change here changes every workload.
-func (w *Workload) draw(worker int, sequence uint64) draw {
-	h := mix(mix(w.spec.Seed^uint64(worker)*0x9e3779b97f4a7c15) + sequence)
+// stream is the start of a worker's draws.
+func (w *Workload) stream(worker int) uint64 {
+	return mix(w.spec.Seed ^ uint64(worker)*0x9e3779b97f4a7c15)
+}
+
+// draw tells message sequence of a worker from its stream. The two are the one
+// place where randomness becomes content: a change here changes every workload.
+func (w *Workload) draw(stream, sequence uint64) draw {
+	h := mix(stream + sequence)
 	d := draw{size: w.spec.Body.at(h), hash: h}
 	if pairs := uint64(w.spec.Topics * w.spec.Queues); pairs > 1 {
 		pair := below(mix(h^1)>>32, pairs)

@@ -25,7 +25,7 @@ func (*listCommand) Run(con console) error {
 	for _, c := range scenario.Configs {
 		fmt.Fprintf(w, "  %s\t%s\n", c.Name, c.Doc)
 	}
-	fmt.Fprintln(w, "\nOptions (--set option=value) and their values in each configuration, for scenario append")
+	fmt.Fprintln(w, "\nOptions (--set option=value) and their values in each configuration; scenarios may need others")
 	if err := listOptions(w); err != nil {
 		return err
 	}
