@@ -121,3 +121,60 @@ func FuzzRecover(f *testing.F) {
 		}
 	})
 }
+
+// Goal: whatever bytes stand in an extension file, Open finds an end, finds the
+// same one again, every unit before it can be read, and one can be put.
+func FuzzExtRecover(f *testing.F) {
+	encode := func(lengths ...int) (b []byte) {
+		for i, n := range lengths {
+			u := ExtUnit{TagsCode: int64(i), Filter: make([]byte, n)}
+			b = append(b, make([]byte, u.size())...)
+			u.encode(b[len(b)-int(u.size()):])
+		}
+		return b
+	}
+	f.Add(byte(100), encode(0, 5, 9, 1))
+	f.Add(byte(44), append(encode(0), 0xFF, 0xFF))
+	f.Add(byte(0), encode(0)[:19])
+	f.Add(byte(1), bytes.Repeat([]byte{0x7F}, 200))
+	f.Fuzz(func(t *testing.T, size byte, content []byte) {
+		o := onDisk(1)
+		o.Files.FileBytes = extHeadBytes + extSpareBytes + int64(size)
+		o.Files.Disk, o.Files.Mapper, o.Clean = plainFiles{}, plainFiles{}, false
+		if len(content) > 4000 {
+			t.Skip()
+		}
+		dir := t.TempDir()
+		for base := int64(0); len(content) > 0; base += o.Files.FileBytes {
+			file := make([]byte, o.Files.FileBytes)
+			content = content[copy(file, content):]
+			if err := os.WriteFile(filepath.Join(dir, segment.FileName(base)), file, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x, err := OpenExt(dir, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := x.end.Load()
+		x.Close()
+		if x, err = OpenExt(dir, o); err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close()
+		if x.end.Load() != end {
+			t.Fatalf("ends at %d, then at %d", end, x.end.Load())
+		}
+		want := ExtUnit{TagsCode: 77, StoreTimestampMs: 78}
+		address, err := x.Put(want)
+		if err != nil || extOffset(address) < end {
+			t.Fatalf("put at %d, end %d: %v", extOffset(address), end, err)
+		}
+		if got, ok := x.Get(address, nil); !ok || got.TagsCode != want.TagsCode || got.StoreTimestampMs != want.StoreTimestampMs {
+			t.Fatalf("%+v, %v", got, ok)
+		}
+		if err := x.TruncateAfter(address); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
