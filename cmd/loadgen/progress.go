@@ -54,7 +54,7 @@ func isTerminal(w io.Writer) bool {
 }
 
 func (p *progress) startBar(total int64) {
-	p.bars = mpb.New(mpb.WithOutput(p.w), mpb.WithWidth(80))
+	p.bars = mpb.New(mpb.WithOutput(p.w), mpb.WithWidth(24))
 	p.bar = p.bars.New(total, mpb.BarStyle(),
 		mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Elapsed(decor.ET_STYLE_MMSS), decor.Name(" ")),
