@@ -47,9 +47,6 @@ const goldenUnits = 100
 func unpackGolden(t *testing.T, name string) (root string, expect []goldenLine) {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "testdata", "rocketmq-4.x", name+".tar.gz"))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("engine/testdata has no archive %s", name)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,8 +91,7 @@ func unpackGolden(t *testing.T, name string) (root string, expect []goldenLine) 
 }
 
 var goldenStores = []string{
-	"clean", "clean-damaged-tail", "expired", "killed", "killed-damaged-middle",
-	"v4.9.4-clean", "v4.9.4-clean-damaged-tail", "v4.9.4-expired", "v4.9.4-killed", "v4.9.4-killed-damaged-middle",
+	"clean", "clean-damaged-tail", "expired", "v4.9.4-clean", "v4.9.4-expired", "v4.9.4-killed-damaged-middle",
 }
 
 func TestGoldenQueuesReadAsTheJavaStoreReadsThem(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -57,6 +58,11 @@ func TestPutRefusesAnotherPlaceThanItsOwn(t *testing.T) {
 	wrongTags.TagsCode++
 	if err := q.Put(3, wrongTags); !errors.As(err, &conflict) {
 		t.Errorf("put over other tags: %v", err)
+	}
+	for _, err := range []error{gap, conflict} {
+		if text := err.Error(); !strings.Contains(text, q.Dir()) || !strings.Contains(text, " offset ") {
+			t.Errorf("%q names neither queue nor offset", text)
+		}
 	}
 	wantRange(t, q, 0, 7)
 	put(t, q, 7, 8)

@@ -22,6 +22,8 @@ type Table struct {
 	changeMu sync.Mutex // orders the creation and deletion of queues
 	closed   bool       // guarded by changeMu
 	deleted  []*Queue   // guarded by changeMu; files of these may be held
+	// half holds the topics whose deletion failed; guarded by changeMu.
+	half map[string]map[int32]*Queue
 
 	mu     sync.RWMutex
 	queues map[string]map[int32]*Queue // topic, queue id; changed under changeMu and mu
@@ -42,7 +44,7 @@ func OpenTable(root string, o Options) (*Table, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	t := &Table{root: root, opt: &o, queues: make(map[string]map[int32]*Queue)}
+	t := &Table{root: root, opt: &o, queues: make(map[string]map[int32]*Queue), half: make(map[string]map[int32]*Queue)}
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return nil, fmt.Errorf("open consume queues: %w", err)
 	}
@@ -169,7 +171,7 @@ func (t *Table) Get(topic string, id int32) *Queue {
 
 // GetOrCreate returns a queue and makes it if there is none, with durable
 // directories. For the dispatcher only. The topic must be usable as the name of a
-// directory.
+// directory. ErrClosed if the table is closed, or a Delete of the topic failed.
 func (t *Table) GetOrCreate(topic string, id int32) (*Queue, error) {
 	if q := t.Get(topic, id); q != nil {
 		return q, nil
@@ -179,7 +181,7 @@ func (t *Table) GetOrCreate(topic string, id int32) (*Queue, error) {
 	if q := t.Get(topic, id); q != nil {
 		return q, nil
 	}
-	if t.closed {
+	if t.closed || t.half[topic] != nil {
 		return nil, ErrClosed
 	}
 	if !filepath.IsLocal(topic) || filepath.Base(topic) != topic || topic == "." || id < 0 {
@@ -243,8 +245,8 @@ func (t *Table) Sync(leastPages int) (synced int64, err error) {
 
 // Delete removes a topic with all its queues; without the topic nothing happens.
 // A queue that is made under its name later is a new one. If something cannot be
-// removed the topic stays, with queues that are closed, and Delete may be called
-// again.
+// removed, Delete may be called again, and until it succeeds the topic cannot be
+// created.
 func (t *Table) Delete(topic string, now time.Time) error {
 	t.changeMu.Lock()
 	defer t.changeMu.Unlock()
@@ -253,6 +255,9 @@ func (t *Table) Delete(topic string, now time.Time) error {
 	delete(t.queues, topic)
 	t.mu.Unlock()
 	if queues == nil {
+		queues = t.half[topic]
+	}
+	if queues == nil {
 		return nil
 	}
 	var errs []error
@@ -260,11 +265,10 @@ func (t *Table) Delete(topic string, now time.Time) error {
 		errs = append(errs, q.Destroy(now))
 	}
 	if err := errors.Join(errs...); err != nil {
-		t.mu.Lock()
-		t.queues[topic] = queues
-		t.mu.Unlock()
+		t.half[topic] = queues
 		return err
 	}
+	delete(t.half, topic)
 	for _, q := range queues {
 		if q.held.count() > 0 {
 			t.deleted = append(t.deleted, q)

@@ -313,9 +313,8 @@ func TestDeleteThatFailsCanBeRepeated(t *testing.T) {
 	if err := table.Delete("T", noon); !errors.Is(err, os.ErrPermission) {
 		t.Fatalf("delete: %v", err)
 	}
-	q := create(t, table, "T", 0)
-	if err := q.Put(12, unit(12)); !errors.Is(err, ErrClosed) {
-		t.Errorf("put: %v", err)
+	if q, err := table.GetOrCreate("T", 0); !errors.Is(err, ErrClosed) || table.Get("T", 0) != nil {
+		t.Errorf("queue of a topic that is half deleted: %v, %v", q, err)
 	}
 	if err := table.Delete("T", noon); err != nil {
 		t.Fatal(err)
