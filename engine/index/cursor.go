@@ -39,8 +39,9 @@ func (s *Set) Search(hash int32, beginMs, endMs int64) Cursor {
 	return Cursor{set: s, hash: hash, beginMs: beginMs, endMs: endMs, files: *s.files.Load(), physical: -1}
 }
 
-// Next goes to the next candidate. It returns false behind the last one, where it
-// releases, and on a fault: see Err. A record that has the same key more than once comes once.
+// Next goes to the next candidate. It returns false behind the last one, where
+// it lets the file go, and on a fault: see Err. A record that has the same key
+// more than once comes once.
 func (c *Cursor) Next() (ok bool) {
 	if c.err != nil {
 		return false

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"commitlab/engine/message"
+	"commitlab/engine/mmap"
 	"commitlab/engine/mmap/mmaptest"
+	"commitlab/engine/segment"
 )
 
 // Reported: after a kill the newest file was thrown away whole, so the old keys
@@ -186,8 +188,8 @@ func TestB19_AHeldFileDoesNotKeepYoungerOnesFromGoing(t *testing.T) {
 			if names := b.names(); len(names) != 1 {
 				t.Errorf("names left: %v, want the newest file's", names)
 			}
-			if snap := s.Snapshot(); snap.HeldFiles != 1 && snap.HeldFiles != 4 {
-				t.Errorf("%d held files", snap.HeldFiles)
+			if n := s.Snapshot().HeldFiles; n != 1 {
+				t.Errorf("%d files are held, want the one under the cursor", n)
 			}
 			if got, want := find(t, s, "k", 0, forever), []int64{90, 80}; !slices.Equal(got, want) {
 				t.Errorf("candidates %v, want %v", got, want)
@@ -304,4 +306,66 @@ func TestTruncateToNothing(t *testing.T) {
 	if got := find(t, s, "k", 0, forever); !slices.Equal(got, []int64{0}) {
 		t.Errorf("candidates %v, want 0", got)
 	}
+}
+
+// A file that somebody cuts short under the mapping makes errors, not the end of
+// the process.
+func TestAFaultIsAnError(t *testing.T) {
+	b := newRealBed(t)
+	s := b.open(Layout{Slots: 5000, Items: 5000})
+	add(t, s, 0, 1000, "k")
+	if err := os.Truncate(s.Files()[0].Path(), 0); err != nil {
+		t.Fatal(err)
+	}
+	var fault *mmap.FaultError
+	c := s.Search(message.KeyHash("T", "k"), 0, forever)
+	for c.Next() {
+		t.Errorf("candidate %d", c.Physical())
+	}
+	if c.Next() || !errors.As(c.Err(), &fault) {
+		t.Errorf("search: %v, want a fault", c.Err())
+	}
+	c.Release()
+	if err := s.Add(record(1, 1000, "k")); !errors.As(err, &fault) {
+		t.Errorf("add: %v, want a fault", err)
+	}
+	if err := s.Add(record(0, 1000, "k", "other")); !errors.As(err, &fault) {
+		t.Errorf("add again: %v, want a fault", err)
+	}
+	abandon(s)
+}
+
+// A full-size file takes disk space for what is in it only where files are
+// sparse, and memory only for the pages that are used.
+func TestAFileOfTheOriginalsSizeIsCheapToMake(t *testing.T) {
+	b := newRealBed(t)
+	o := b.options(Layout{})
+	o.Files.Allocate = segment.Sparse
+	s := b.openWith(o)
+	add(t, s, 0, 1000, "k")
+	if got := find(t, s, "k", 0, forever); !slices.Equal(got, []int64{0}) {
+		t.Errorf("candidates %v, want 0", got)
+	}
+	f, err := os.Open(s.Files()[0].Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	region, err := mmap.OS.Map(f, s.Layout().FileBytes(), mmap.ReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer region.Unmap()
+	cached, err := region.CacheStat(0, s.Layout().FileBytes())
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip("counting cached pages needs cachestat (Linux 6.5): ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Read-ahead takes more than the three pages that were touched.
+	if limit := s.Layout().FileBytes() / int64(os.Getpagesize()) / 10; cached.CachedPages > limit {
+		t.Errorf("%d pages in memory, want less than a tenth of the file, %d", cached.CachedPages, limit)
+	}
+	abandon(s)
 }

@@ -5,10 +5,10 @@ import (
 	"encoding/hex"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"commitlab/engine/message"
 )
@@ -34,28 +34,16 @@ func TestDrawingAgreesWithTheConstants(t *testing.T) {
 	}
 	header := []int{beginTimeAt, endTimeAt, beginPhysicalAt, endPhysicalAt, usedSlotsAt, countAt, HeaderBytes}
 	for i, got := range places("", len(header)) {
-		if want := itoa(header[i]); got != want {
+		if want := strconv.Itoa(header[i]); got != want {
 			t.Errorf("header is drawn with %s, constant is %s", got, want)
 		}
 	}
 	item := []int{hashAt, physicalAt, secondsAt, previousAt, ItemBytes}
 	for i, got := range places("item", len(item)) {
-		if want := itoa(item[i]); got != want {
+		if want := strconv.Itoa(item[i]); got != want {
 			t.Errorf("item is drawn with %s, constant is %s", got, want)
 		}
 	}
-	if !utf8.Valid(doc) {
-		t.Error("doc.go is not UTF-8")
-	}
-}
-
-func itoa(n int) string { return string(appendInt(nil, n)) }
-
-func appendInt(b []byte, n int) []byte {
-	if n >= 10 {
-		b = appendInt(b, n/10)
-	}
-	return append(b, byte('0'+n%10))
 }
 
 func TestHeaderAndItemAreBigEndianInTheirPlaces(t *testing.T) {
@@ -119,7 +107,7 @@ func TestAuditFindsEachKindOfFault(t *testing.T) {
 	b := newBed(t)
 	s := b.open(l)
 	for i := range 8 {
-		add(t, s, int64(i*100), 1000, "k"+itoa(i))
+		add(t, s, int64(i*100), 1000, "k"+strconv.Itoa(i))
 	}
 	sound := bytes.Clone(s.Files()[0].b)
 	if err := l.Audit(sound); err != nil {
