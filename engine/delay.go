@@ -42,12 +42,12 @@ type delivery struct {
 
 // newDelivery returns a delivery that goes on where the saved progress, or the
 // log, says that it was.
-func newDelivery(s *Store, scan *deliveredScan) (*delivery, error) {
+func newDelivery(s *Store) (*delivery, error) {
 	offsets, err := s.dir.LoadDelayOffsets()
 	if err != nil {
 		return nil, err
 	}
-	for level, source := range scan.last {
+	for level, source := range s.found.delivered {
 		view, err := s.At(source)
 		if err != nil {
 			continue // the schedule record is gone; so is its unit
@@ -117,30 +117,4 @@ func (d *delivery) Deliver(level int, offset int64, u schedule.Unit) error {
 func (d *delivery) Save(offsets map[int]int64, nowMs int64) error {
 	d.counter++
 	return d.store.dir.SaveDelayOffsets(storedir.DelayOffsets(offsets), d.counter, nowMs)
-}
-
-// A deliveredScan finds, while the log is recovered, the last message of each
-// level that was delivered.
-type deliveredScan struct {
-	delays message.DelayLevels
-	last   map[int]int64 // level: physical offset of the schedule record
-}
-
-func (s *deliveredScan) visit(rec *message.Record) {
-	delay, ok := rec.Properties.Get(message.PropertyDelay)
-	if !ok || string(rec.Topic) == message.ScheduleTopic {
-		return
-	}
-	if real, _ := rec.Properties.Get(message.PropertyRealTopic); string(real) != string(rec.Topic) {
-		return
-	}
-	level, err := strconv.Atoi(string(delay))
-	if err != nil {
-		return
-	}
-	level = s.delays.Cap(level)
-	if s.last == nil {
-		s.last = make(map[int]int64)
-	}
-	s.last[level] = max(s.last[level], rec.PreparedOffset)
 }

@@ -147,11 +147,13 @@ func (s *Store) scan(r *GetResult, q *consumequeue.Queue, offset int64, limit in
 			}
 			continue
 		}
-		if filter != nil && !filter.MatchRecord(&view.Record) {
-			view.Release()
+		r.Messages = append(r.Messages, view)
+		// Asked in its place in the slice, so that the view need not escape.
+		if last := &r.Messages[len(r.Messages)-1]; filter != nil && !filter.MatchRecord(&last.Record) {
+			last.Release()
+			r.Messages = r.Messages[:len(r.Messages)-1]
 			continue
 		}
-		r.Messages = append(r.Messages, view)
 		r.Bytes += int64(u.Size)
 		r.Status = Found
 	}

@@ -36,9 +36,10 @@ func (s *Store) reconcile(clean bool) error {
 	return nil
 }
 
-// complete reports whether every queue ends where the log says.
+// complete reports whether every queue ends where the log says, and the index
+// reaches the last record that has a key.
 func (s *Store) complete() bool {
-	complete := true
+	complete := s.index == nil || s.index.EndPhysical() >= s.found.lastKeyed
 	s.log.QueueOffsets(func(topic string, id int32, next int64) bool {
 		q := s.queues.Get(topic, id)
 		complete = q != nil && q.Max() == next
@@ -50,6 +51,8 @@ func (s *Store) complete() bool {
 // catchUp dispatches up to the end of the log. In recovery all of it counts as
 // durable.
 func (s *Store) catchUp() error {
+	start := time.Now()
+	defer func() { s.catchUpNs = time.Since(start).Nanoseconds() }()
 	for s.dispatch.at.Load() < s.log.Committed() {
 		if _, err := s.dispatch.Step(time.Time{}); err != nil {
 			return err

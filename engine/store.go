@@ -34,7 +34,9 @@ type Store struct {
 	dispatch   *dispatcher // nil with dispatch off
 	checkpoint *checkpointer
 	delivery   *delivery // nil with dispatch off
+	found      found     // immutable after Open
 	services   services
+	catchUpNs  int64 // immutable after Open
 
 	closing   chan struct{} // closed when Close begins
 	closeOnce sync.Once
@@ -93,9 +95,9 @@ func (s *Store) load() error {
 		return err
 	}
 	s.checkpoint = &checkpointer{store: s, file: file, saved: saved}
-	delivered := &deliveredScan{delays: s.delays}
+	s.found = found{delays: s.delays, lastKeyed: -1, delivered: make(map[int]int64)}
 	options := s.opt.commitLog(s.optional)
-	options.Visit, options.Beat = delivered.visit, s.beat
+	options.Visit, options.Beat = s.found.visit, s.beat
 	s.log, err = commitlog.Open(s.dir.CommitLog(), options, commitlog.History{Clean: !unclean, DurableMs: saved.CommitLogMs})
 	if err != nil {
 		return err
@@ -104,7 +106,7 @@ func (s *Store) load() error {
 		if err := s.loadDerived(!unclean, saved); err != nil {
 			return err
 		}
-		if s.delivery, err = newDelivery(s, delivered); err != nil {
+		if s.delivery, err = newDelivery(s); err != nil {
 			return err
 		}
 	}

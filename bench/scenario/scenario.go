@@ -16,6 +16,13 @@ const (
 	opAppend = "append" // one Put
 	opRoll   = "roll"   // a Put that went to a new file
 	opWrite  = "write"  // one record of a baseline
+	opLookup = "lookup" // one message by key, copied
+	opGet    = "get"    // neighbouring messages of a queue
+
+	opFollow          = "follow"           // a put and a look at what has become readable
+	opReadable        = "readable"         // from the return of a put until its message is found
+	opRebuild         = "rebuild"          // a restart that builds queues and index anew
+	opDispatchMessage = "dispatch_message" // the share of one message in the dispatch of a rebuild
 )
 
 // noteOffset is the name under which an append notes its physical offset.
@@ -56,6 +63,9 @@ type Scenario struct {
 	// Engine says that a store is measured; a baseline has none and knows of a
 	// configuration only the file size.
 	Engine bool
+	// Reads says that MaxBytes are written in Setup and then only read, so that
+	// a run ends by time or count alone.
+	Reads bool
 	// New makes an instance for a resolved spec.
 	New func(Spec) (measure.Instance, error)
 
@@ -94,6 +104,69 @@ var All = []Scenario{
 		},
 		needs:      smallFiles,
 		durability: engineDurability,
+	},
+	{
+		Name:    "dispatch",
+		Doc:     "put messages and time until each is found by queue and key",
+		Ops:     []string{opFollow, opAppend, opReadable},
+		Primary: opReadable, Writers: 1, MaxBytes: 2 << 30, Engine: true,
+		New:        newFollower,
+		needs:      needDispatch,
+		durability: engineDurability,
+	},
+	{
+		Name:    "dispatch_rebuild",
+		Doc:     "restart a store without queues and index: they are built from the log",
+		Ops:     []string{opRebuild, opDispatchMessage},
+		Primary: opDispatchMessage, Writers: 1, MaxBytes: 1 << 30, Engine: true, Reads: true,
+		New:        newRebuilder,
+		needs:      needDispatch,
+		durability: engineDurability,
+	},
+	{
+		Name:    "lookup",
+		Doc:     "find one message by its unique key, any of those stored, and copy it",
+		Ops:     []string{opLookup},
+		Primary: opLookup, Writers: 1, MaxBytes: 1200 << 20, Engine: true, Reads: true,
+		New:        newLookup(askUniform),
+		needs:      needDispatch,
+		durability: readOnly,
+	},
+	{
+		Name:    "lookup_hot",
+		Doc:     "the same with a few keys asked for most of the time",
+		Ops:     []string{opLookup},
+		Primary: opLookup, Writers: 1, MaxBytes: 1200 << 20, Engine: true, Reads: true,
+		New:        newLookup(askHot),
+		needs:      needDispatch,
+		durability: readOnly,
+	},
+	{
+		Name:    "lookup_miss",
+		Doc:     "the same with keys that nobody stored",
+		Ops:     []string{opLookup},
+		Primary: opLookup, Writers: 1, MaxBytes: 1200 << 20, Engine: true, Reads: true,
+		New:        newLookup(askMiss),
+		needs:      needDispatch,
+		durability: readOnly,
+	},
+	{
+		Name:    "get",
+		Doc:     "read up to 32 neighbouring messages of a queue from a random offset on",
+		Ops:     []string{opGet},
+		Primary: opGet, Writers: 1, MaxBytes: 1200 << 20, Engine: true, Reads: true,
+		New:        newGetter,
+		needs:      needDispatch,
+		durability: readOnly,
+	},
+	{
+		Name:    "baseline_map",
+		Doc:     "limit of lookup: a Go map from key to offset and the same copy",
+		Ops:     []string{opLookup},
+		Primary: opLookup, Writers: 1, MaxBytes: 1200 << 20, Reads: true,
+		New:        newBaselineMap,
+		needs:      needDispatch,
+		durability: readOnly,
 	},
 	{
 		Name:    "baseline_memcpy",
@@ -186,6 +259,16 @@ func needLog(o *engine.Options, mode string) error {
 	o.Flush = mode
 	return nil
 }
+
+// needDispatch insists on what the scenario measures.
+func needDispatch(o *engine.Options) error {
+	if o.Dispatch == engine.Off || o.Index == engine.Off {
+		return errors.New("options dispatch and index: got off, want on: that is what the scenario measures")
+	}
+	return nil
+}
+
+func readOnly(engine.Options) string { return "nothing is written while it is measured" }
 
 // smallFiles makes files roll often, unless their size was set, and leaves
 // dispatch out of it.
