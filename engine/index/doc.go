@@ -59,8 +59,9 @@
 //
 // # Concurrency
 //
-// One goroutine calls Add and Put. Search, cursors, Snapshot and the End and
-// Durable accessors are safe from any goroutine and take no lock; a Cursor itself
-// belongs to one goroutine. DeleteBefore and Step may run beside all of these,
-// one goroutine each. Truncate, Sync and Close need the writer to be stopped.
+// One goroutine calls Add and Put. Search, cursors, Snapshot and the accessors
+// of the ends and of DurableMs are safe from any goroutine; searching takes no
+// lock. A Cursor itself belongs to one goroutine. DeleteBefore and Step may run
+// beside all of these, one goroutine each. Truncate, Sync and Close need the
+// writer and Step to be stopped.
 package index
