@@ -24,6 +24,7 @@ var quick = Spec{
 	Warmup:   pointer(Duration(400 * time.Millisecond)),
 	Duration: Duration(1600 * time.Millisecond),
 	Cooldown: pointer(Duration(100 * time.Millisecond)),
+	Limit:    Duration(85 * time.Second),
 	Primary:  []string{"append.service.p99.9"},
 	Configs:  []ConfigSpec{{Name: "rocketmq"}, {Name: "rocketmq-warm"}, {Name: "tuned"}},
 	Scenarios: []ScenarioSpec{

@@ -22,6 +22,7 @@ type Launch func(ctx context.Context, dir *result.Dir, slot result.Slot) error
 type Runner struct {
 	Launch   Launch
 	Cooldown time.Duration
+	Limit    time.Duration // for this call of Run; see Spec.Limit. 0 for none
 	// Begin is called before each slot that is run, with how many of the order
 	// are behind it, skipped ones included. Nil is allowed.
 	Begin func(slot result.Slot, behind int)
@@ -33,6 +34,7 @@ type Runner struct {
 type Tally struct {
 	OK, Invalid, Failed int
 	Resumed             int // of these, those that an earlier call ran
+	Left                int // not run, because of the limit
 	Reasons             []string
 }
 
@@ -41,6 +43,7 @@ type Tally struct {
 // it was interrupted; runs that failed or are invalid are in the tally only.
 func (r *Runner) Run(ctx context.Context, dir *result.Dir) (Tally, error) {
 	var tally Tally
+	watch := blockWatch{limit: r.Limit, start: time.Now()}
 	for i, slot := range dir.Study.Order {
 		m, err := result.ReadManifest(dir.RunPath(slot.Cell, slot.Block))
 		if err == nil && m.Status() != result.Interrupted {
@@ -50,6 +53,10 @@ func (r *Runner) Run(ctx context.Context, dir *result.Dir) (Tally, error) {
 		}
 		if err := ctx.Err(); err != nil {
 			return tally, err
+		}
+		if !watch.mayBegin(slot.Block, time.Since(watch.start)) {
+			tally.Left++
+			continue
 		}
 		if r.Begin != nil {
 			r.Begin(slot, i)
@@ -73,6 +80,31 @@ func (r *Runner) Run(ctx context.Context, dir *result.Dir) (Tally, error) {
 		}
 	}
 	return tally, nil
+}
+
+// blockWatch decides whether there is time for another block, from the longest
+// one so far.
+type blockWatch struct {
+	limit   time.Duration
+	start   time.Time
+	block   int // under way; 0 before the first
+	begun   time.Duration
+	longest time.Duration
+	over    bool
+}
+
+// mayBegin is asked before each slot that is to be run. Once it has refused a
+// block it refuses all.
+func (w *blockWatch) mayBegin(block int, elapsed time.Duration) bool {
+	if block == w.block || w.limit == 0 || w.over {
+		return !w.over
+	}
+	if w.block > 0 {
+		w.longest = max(w.longest, elapsed-w.begun)
+		w.over = elapsed+w.longest > w.limit
+	}
+	w.block, w.begun = block, elapsed
+	return !w.over
 }
 
 func (r *Runner) run(ctx context.Context, dir *result.Dir, slot result.Slot) (result.Manifest, error) {

@@ -162,6 +162,45 @@ func TestRunnerGoesOnAfterFailedAndInvalidRuns(t *testing.T) {
 	}
 }
 
+func TestBlockWatchLetsNoBlockOverrunTheLimit(t *testing.T) {
+	at := func(s int) time.Duration { return time.Duration(s) * time.Second }
+	w := blockWatch{limit: at(30)}
+	for _, c := range []struct {
+		block, elapsed int
+		want           bool
+	}{
+		{1, 0, true}, {1, 4, true}, // the first block is always run, and never cut
+		{2, 8, true}, {2, 14, true},
+		{3, 18, true},                  // 18 + the longest, 10, is within 30
+		{4, 21, false},                 // 21 + 10 is not
+		{4, 22, false}, {5, 22, false}, // nor is anything later begun
+	} {
+		if got := w.mayBegin(c.block, at(c.elapsed)); got != c.want {
+			t.Errorf("block %d after %d s: %v, want %v", c.block, c.elapsed, got, c.want)
+		}
+	}
+	long := blockWatch{}
+	for block := range 5 {
+		if !long.mayBegin(block+1, time.Duration(block)*time.Hour) {
+			t.Errorf("without a limit block %d is refused", block+1)
+		}
+	}
+}
+
+func TestRunnerLeavesWhatTheLimitForbids(t *testing.T) {
+	dir := create(t, tiny)
+	r := Runner{Launch: pretend(result.OK), Limit: time.Nanosecond}
+	tally, err := r.Run(t.Context(), dir)
+	if err != nil || tally.OK != 3 || tally.Left != 3 {
+		t.Errorf("tally is %+v, %v; want one block of three cells run and one left", tally, err)
+	}
+	r.Limit = 0
+	tally, err = r.Run(t.Context(), dir)
+	if err != nil || tally.OK != 6 || tally.Resumed != 3 || tally.Left != 0 {
+		t.Errorf("going on: tally is %+v, %v; want the other block run", tally, err)
+	}
+}
+
 func TestRunnerStopsWhenARunLeavesNothing(t *testing.T) {
 	dir := create(t, tiny)
 	r := Runner{Launch: func(context.Context, *result.Dir, result.Slot) error { return nil }}

@@ -31,6 +31,10 @@ type Spec struct {
 	// Cooldown is how long the machine rests between two runs, after the old
 	// files were removed and everything was written back. Default 500ms.
 	Cooldown *Duration `yaml:"cooldown" json:"cooldown,omitempty"`
+	// Limit bounds the whole study on a slow machine: no block is begun that
+	// would end later. What is then missing can be run by going on with the
+	// study. Default: none.
+	Limit Duration `yaml:"limit" json:"limit,omitempty"`
 	// AA adds the first configuration a second time under another name. The
 	// difference between the two is the noise floor. Default true.
 	AA *bool `yaml:"aa" json:"aa,omitempty"`

@@ -34,6 +34,9 @@ func (c *studyCommand) Run(ctx context.Context, con console) error {
 	p := newProgress(con.stderr, c.Quiet, int64(total), con.statusEvery)
 	c.announce(p, dir)
 	tally, runErr := c.runner(p, dir, spec).Run(ctx, dir)
+	if tally.Left > 0 {
+		p.note("%d of %d runs were left out to end within %s; go on with: %s", tally.Left, total, spec.Limit, quoteCommand(c.resume(dir)))
+	}
 	p.close()
 
 	printed, err := c.print(con, dir, tally)
@@ -128,6 +131,7 @@ func (c *studyCommand) runner(p *progress, dir *result.Dir, spec study.Spec) *st
 	return &study.Runner{
 		Launch:   (&study.Process{Program: program(), Store: store}).Launch,
 		Cooldown: time.Duration(*spec.Cooldown),
+		Limit:    time.Duration(spec.Limit),
 		Begin: func(slot result.Slot, n int) {
 			behind = n
 			p.step(int64(behind), "%d of %d: %s, block %d of %d", n+1, total, slot.Cell, slot.Block, dir.Study.Blocks)
