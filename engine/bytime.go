@@ -1,6 +1,10 @@
 package engine
 
-import "commitlab/engine/consumequeue"
+import (
+	"fmt"
+
+	"commitlab/engine/consumequeue"
+)
 
 // A Bound says which message a search by time wants.
 type Bound = consumequeue.Bound
@@ -15,13 +19,20 @@ const (
 // milliseconds: with Lower that of the first message stored then or later, or
 // the next offset if all are older; with Upper that of the last message stored
 // then or earlier, or the first offset if all are younger. An unknown queue
-// gives 0.
-func (s *Store) OffsetByTime(topic string, queueID int32, timeMs int64, bound Bound) int64 {
+// gives 0. It fails with ErrNoDispatch, and with ErrClosing when the store closes.
+func (s *Store) OffsetByTime(topic string, queueID int32, timeMs int64, bound Bound) (int64, error) {
+	if s.queues == nil {
+		return 0, fmt.Errorf("offset by time in %s/%d: %w", topic, queueID, ErrNoDispatch)
+	}
 	q := s.queue(topic, queueID)
 	if q == nil {
-		return 0
+		return 0, nil
 	}
-	return q.SearchByTime(timeMs, bound, s.storeTime)
+	offset := q.SearchByTime(timeMs, bound, s.storeTime)
+	if s.isClosing() { // store times may have been gone with the store
+		return 0, fmt.Errorf("offset by time in %s/%d: %w", topic, queueID, ErrClosing)
+	}
+	return offset, nil
 }
 
 // queue returns a queue, nil if there is none or the store does not dispatch.

@@ -109,12 +109,22 @@ func (d *delivery) Deliver(level int, offset int64, u schedule.Unit) error {
 	if err != nil {
 		return skip(err)
 	}
-	_, err = d.store.put(&m, &plan)
+	pos, err := d.store.put(&m, &plan)
+	if err != nil && pos.Size > 0 {
+		// Stored, though perhaps not yet durable. To put it again would make two
+		// of it; Save waits until it is durable.
+		d.store.opt.Logger.Warn("delayed message is delivered, but not yet durable", "level", level, "queueOffset", offset, "err", err)
+		return nil
+	}
 	return err
 }
 
-// Save implements schedule.Store.
+// Save implements schedule.Store. What the progress says is delivered must be
+// durable before: a power cut may take the progress back, but never a message.
 func (d *delivery) Save(offsets map[int]int64, nowMs int64) error {
+	if err := d.store.Flush(); err != nil {
+		return err
+	}
 	d.counter++
 	return d.store.dir.SaveDelayOffsets(storedir.DelayOffsets(offsets), d.counter, nowMs)
 }

@@ -84,7 +84,8 @@ func (r *GetResult) Release() {
 //
 // NextBegin is past everything that was looked at, found or filtered out, and
 // past units whose records were removed, so that a reader which goes on there
-// always makes progress and never misses a message that is still in the log.
+// always makes progress and never misses a message that is still in the log. A
+// store that closes answers with ErrClosing, not with messages missing.
 func (s *Store) Get(topic string, queueID int32, offset int64, limit int, filter Filter) (GetResult, error) {
 	var r GetResult
 	err := s.GetInto(&r, topic, queueID, offset, limit, filter)
@@ -123,12 +124,12 @@ func (s *Store) GetInto(r *GetResult, topic string, queueID int32, offset int64,
 // scan walks the units of one queue file from offset on.
 func (s *Store) scan(r *GetResult, q *consumequeue.Queue, offset int64, limit int, filter Filter) error {
 	units, err := q.Units(offset, max(s.opt.MaxFilterUnits, limit))
-	if errors.Is(err, consumequeue.ErrNotFound) { // deleted since Min was read
+	if errors.Is(err, consumequeue.ErrNotFound) && !s.isClosing() { // deleted since Min was read
 		r.Status, r.NextBegin = OffsetFoundNull, max(q.Min(), offset)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("get %s: %w", q.Dir(), err)
+		return fmt.Errorf("get %s: %w", q.Dir(), s.orClosing(err))
 	}
 	defer units.Release()
 	r.Status = NoMatchedMessage
@@ -141,6 +142,10 @@ func (s *Store) scan(r *GetResult, q *consumequeue.Queue, offset int64, limit in
 			continue
 		}
 		view, err := s.At(u.PhysicalOffset)
+		if err != nil && s.isClosing() { // not removed: gone with the store
+			r.Release()
+			return fmt.Errorf("get %s: %w", q.Dir(), ErrClosing)
+		}
 		if err != nil {
 			if len(r.Messages) == 0 {
 				r.Status = MessageWasRemoving

@@ -393,11 +393,11 @@ func (g *golden) checkByTime(t *testing.T, s *Store) {
 			exists = exists || r.StoreTimestamp == q.Timestamp
 			hit = hit || r.StoreTimestamp == q.Timestamp && r.At == q.Offset
 		}
-		if got := s.OffsetByTime(q.Topic, q.QueueID, q.Timestamp, Lower); got != lower {
-			t.Errorf("%s/%d, lower bound of %d: got %d, want %d", q.Topic, q.QueueID, q.Timestamp, got, lower)
+		if got, err := s.OffsetByTime(q.Topic, q.QueueID, q.Timestamp, Lower); got != lower || err != nil {
+			t.Errorf("%s/%d, lower bound of %d: got %d, %v, want %d", q.Topic, q.QueueID, q.Timestamp, got, err, lower)
 		}
-		if got := s.OffsetByTime(q.Topic, q.QueueID, q.Timestamp, Upper); got != upper {
-			t.Errorf("%s/%d, upper bound of %d: got %d, want %d", q.Topic, q.QueueID, q.Timestamp, got, upper)
+		if got, err := s.OffsetByTime(q.Topic, q.QueueID, q.Timestamp, Upper); got != upper || err != nil {
+			t.Errorf("%s/%d, upper bound of %d: got %d, %v, want %d", q.Topic, q.QueueID, q.Timestamp, got, err, upper)
 		}
 		switch {
 		case hit:

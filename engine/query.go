@@ -53,7 +53,8 @@ func (s *Store) AppendQuery(dst []View, topic, key string, limit int, beginMs, e
 		}
 		found = append(found, view)
 	}
-	if err := cursor.Err(); err != nil {
+	// In a store that closes, what was passed over may have gone with it.
+	if err := s.orClosing(cursor.Err()); err != nil {
 		for i := range found[len(dst):] {
 			found[len(dst)+i].Release()
 		}

@@ -21,13 +21,13 @@ func (v *services) start(s *Store) {
 	run := func(svc service.Service, interval time.Duration) *service.Loop {
 		return service.Start(svc, service.Options{Interval: interval, OnError: service.WarnOnce(s.opt.Logger)})
 	}
+	if s.index != nil { // before the dispatcher, which wakes it
+		v.index = run(s.index, time.Second)
+	}
 	if s.dispatch != nil {
 		v.dispatch = run(s.dispatch, time.Second)
 		v.queueFlush = run(newQueueFlusher(s), time.Duration(s.opt.FlushIntervalConsumeQueueMs)*time.Millisecond)
 		v.delivery = run(s.delivery.service, deliveryInterval)
-	}
-	if s.index != nil {
-		v.index = run(s.index, time.Second)
 	}
 	v.checkpoint = run(s.checkpoint, checkpointInterval)
 	s.log.Start()

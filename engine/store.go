@@ -148,6 +148,25 @@ func (s *Store) release() error {
 	return errors.Join(errs...)
 }
 
+// isClosing reports whether Close has begun, so that what cannot be read may
+// still be in the store.
+func (s *Store) isClosing() bool {
+	select {
+	case <-s.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// orClosing returns err, or ErrClosing in its place once Close has begun.
+func (s *Store) orClosing(err error) error {
+	if s.isClosing() {
+		return ErrClosing
+	}
+	return err
+}
+
 // Options are the options as resolved in Open.
 func (s *Store) Options() Options { return s.opt }
 

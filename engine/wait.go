@@ -12,7 +12,18 @@ type waiters struct {
 	count atomic.Int64 // readers waiting anywhere; lets the dispatcher pass by
 
 	mu     sync.Mutex
-	queues map[string]map[int32]chan struct{} // guarded by mu; closed by notify
+	queues map[waitKey]*waiting // guarded by mu; only queues that somebody waits for
+}
+
+type waitKey struct {
+	topic string
+	id    int32
+}
+
+// waiting is what the readers of one queue share until the next notify.
+type waiting struct {
+	ready   chan struct{} // closed by notify
+	readers int           // guarded by waiters.mu
 }
 
 // notify wakes the readers of one queue.
@@ -22,50 +33,73 @@ func (w *waiters) notify(topic []byte, id int32) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if ch, ok := w.queues[string(topic)][id]; ok {
-		close(ch)
-		delete(w.queues[string(topic)], id)
+	key := waitKey{string(topic), id}
+	if on := w.queues[key]; on != nil {
+		close(on.ready)
+		delete(w.queues, key)
 	}
 }
 
-// on returns the channel that the next notify for the queue closes.
-func (w *waiters) on(topic string, id int32) <-chan struct{} {
+// join adds a reader to those of a queue.
+func (w *waiters) join(key waitKey) *waiting {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.queues == nil {
-		w.queues = make(map[string]map[int32]chan struct{})
+		w.queues = make(map[waitKey]*waiting)
 	}
-	ids := w.queues[topic]
-	if ids == nil {
-		ids = make(map[int32]chan struct{})
-		w.queues[topic] = ids
+	on := w.queues[key]
+	if on == nil {
+		on = &waiting{ready: make(chan struct{})}
+		w.queues[key] = on
 	}
-	ch := ids[id]
-	if ch == nil {
-		ch = make(chan struct{})
-		ids[id] = ch
+	on.readers++
+	return on
+}
+
+// leave takes a reader off again. The last one leaves nothing behind, so that
+// waiting for queues that never come to be costs nothing in the end.
+func (w *waiters) leave(key waitKey, on *waiting) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if on.readers--; on.readers == 0 && w.queues[key] == on {
+		delete(w.queues, key)
 	}
-	return ch
 }
 
 // Wait returns when the queue holds the given queue offset, at once if it does
-// already. It fails with the context's error, or ErrClosing when the store
-// closes. The queue need not exist yet.
+// already. It fails with the context's error, with ErrClosing when the store
+// closes, and with ErrNoDispatch. The queue need not exist yet.
 func (s *Store) Wait(ctx context.Context, topic string, queueID int32, offset int64) error {
-	w := s.waiters
-	w.count.Add(1)
-	defer w.count.Add(-1)
+	if s.queues == nil {
+		return fmt.Errorf("wait for %s/%d at %d: %w", topic, queueID, offset, ErrNoDispatch)
+	}
+	s.waiters.count.Add(1)
+	defer s.waiters.count.Add(-1)
 	for {
-		ready := w.on(topic, queueID) // before the look: a message in between is not missed
-		if q := s.queue(topic, queueID); q != nil && q.Max() > offset {
+		arrived, err := s.waitOnce(ctx, waitKey{topic, queueID}, offset)
+		if err != nil {
+			return fmt.Errorf("wait for %s/%d at %d: %w", topic, queueID, offset, err)
+		}
+		if arrived {
 			return nil
 		}
-		select {
-		case <-ready:
-		case <-s.closing:
-			return fmt.Errorf("wait for %s/%d at %d: %w", topic, queueID, offset, ErrClosing)
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s/%d at %d: %w", topic, queueID, offset, context.Cause(ctx))
-		}
+	}
+}
+
+// waitOnce reports whether the queue holds the offset, and if not waits for the
+// next message in it.
+func (s *Store) waitOnce(ctx context.Context, key waitKey, offset int64) (arrived bool, err error) {
+	on := s.waiters.join(key) // before the look: a message in between is not missed
+	defer s.waiters.leave(key, on)
+	if q := s.queue(key.topic, key.id); q != nil && q.Max() > offset {
+		return true, nil
+	}
+	select {
+	case <-on.ready:
+		return false, nil
+	case <-s.closing:
+		return false, ErrClosing
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
 	}
 }
