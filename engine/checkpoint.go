@@ -47,6 +47,16 @@ func (c *checkpointer) Step(time.Time) (int, error) {
 	return 0, nil
 }
 
+// setIndex saves how far the index is durable. Recovery of the index may take
+// it back, and that must be known before anything is added.
+func (c *checkpointer) setIndex(ms int64) error {
+	if ms == c.saved.IndexMs {
+		return nil
+	}
+	c.saved.IndexMs = ms
+	return c.file.Save(c.saved)
+}
+
 // final saves the checkpoint of a store that was stopped in order: everything
 // is durable.
 func (c *checkpointer) final() error {

@@ -32,7 +32,8 @@ type dispatcher struct {
 	durable bool // follow Flushed instead of Committed: readers see only what is on disk
 	// repair is set while Open builds what is missing: a unit that differs from
 	// the log is replaced then, and reported otherwise.
-	repair bool
+	repair       bool
+	unitsPerFile int64 // of a consume queue
 
 	known map[string]map[int32]*consumequeue.Queue // topic, queue id; queues met so far
 	entry index.Record                             // of the record at hand
@@ -137,11 +138,12 @@ func (d *dispatcher) mend(queue *consumequeue.Queue, rec *message.Record, refuse
 	case errors.As(refused, &conflict) && d.repair:
 		return queue.CutAt(rec.QueueOffset)
 	case errors.As(refused, &gap) && d.repair:
-		// Records between are not in the log any more, or were cut out of it.
-		if err := queue.Skip(rec.QueueOffset); err != nil {
+		// Records between are not in the log any more, or were cut out of it. If
+		// none of the queue's own is there either, it starts anew.
+		if queue.MaxPhysical() <= d.log.Min() {
 			return queue.Reset(rec.QueueOffset)
 		}
-		return nil
+		return queue.Skip(min(rec.QueueOffset, queue.Max()+d.unitsPerFile))
 	}
 	return refused
 }

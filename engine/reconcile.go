@@ -18,6 +18,9 @@ func (s *Store) reconcile(clean bool) error {
 		if err := s.index.Truncate(end); err != nil {
 			return fmt.Errorf("cut index at %d: %w", end, err)
 		}
+		if err := s.checkpoint.setIndex(s.index.DurableMs()); err != nil {
+			return err
+		}
 	}
 	d := s.dispatch
 	d.at.Store(end)

@@ -125,7 +125,8 @@ func (s *Store) loadDerived(clean bool, saved storedir.Checkpoint) (err error) {
 	}
 	s.dispatch = &dispatcher{
 		log: s.log, queues: s.queues, index: s.index, waiters: s.waiters, delays: s.delays, durable: s.sync,
-		known: make(map[string]map[int32]*consumequeue.Queue),
+		unitsPerFile: s.opt.ConsumeQueueFileBytes / consumequeue.UnitBytes,
+		known:        make(map[string]map[int32]*consumequeue.Queue),
 	}
 	return s.reconcile(clean)
 }
