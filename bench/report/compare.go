@@ -141,7 +141,7 @@ func (g *Group) compareCells(base, other *Cell) []Comparison {
 		}
 	}
 	for _, tag := range g.Tags() {
-		if _, kind := splitTag(tag); kind == result.Slip {
+		if _, kind := splitTag(tag); disturbance(kind) {
 			continue // how late the generator was is no property of a configuration
 		}
 		for i := range Statistics {

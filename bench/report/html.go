@@ -87,7 +87,7 @@ func (g *Group) section() section {
 	byOp := map[string]int{}
 	for _, tag := range g.Tags() {
 		op, kind := splitTag(tag)
-		if kind == result.Slip {
+		if disturbance(kind) {
 			continue
 		}
 		if _, ok := byOp[op]; !ok {

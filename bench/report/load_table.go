@@ -91,22 +91,22 @@ func (c *Cell) state() string {
 // the response time, and how late a thread woke that did nothing but sleep.
 func (g *Group) disturbanceTable() table {
 	t := table{
-		ID: "disturbance", Title: "Slip and hiccup",
-		Caption: "Slip: time " + explain(result.Slip) + ". Hiccup: how late a thread woke up that only sleeps, which no configuration should change.",
+		ID: "disturbance", Title: "Slip, lag and hiccup",
+		Caption: "Slip: time " + explain(result.Slip) + ". Lag: " + explain(result.Lag) + ". Hiccup: how late a thread woke up that only sleeps, which no configuration should change.",
 		Columns: latencyColumns(),
 	}
 	for i, c := range g.Cells {
 		for _, tag := range append(g.Tags(), result.HiccupTag) {
 			op, kind := splitTag(tag)
-			if kind != result.Slip && tag != result.HiccupTag {
+			if !disturbance(kind) && tag != result.HiccupTag {
 				continue
 			}
 			if d := c.Latency[tag]; d == nil || d.Count() == 0 {
 				continue
 			}
 			r := row{Kind: value, Colour: colour(i), Label: c.Label + ", " + op}
-			if kind == result.Slip {
-				r.Label += " slip"
+			if tag != result.HiccupTag {
+				r.Label += " " + string(kind)
 			}
 			for _, v := range values(c.Latency[tag]) {
 				r.Cells = append(r.Cells, chart.Duration(v))

@@ -60,10 +60,16 @@ func explain(k result.Kind) string {
 		return "from the time the operation was due to its end, waiting included"
 	case result.Slip:
 		return "from the time the operation was due to its start: waiting alone"
+	case result.Lag:
+		return "the generator's own share of the slip: how long after it was due and its worker was free an operation started"
 	default:
 		return ""
 	}
 }
+
+// disturbance reports whether a kind tells of the generator and the machine, and
+// not of what a configuration does.
+func disturbance(k result.Kind) bool { return k == result.Slip || k == result.Lag }
 
 // sortedKeys returns the keys of a map in order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

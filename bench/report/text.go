@@ -86,7 +86,7 @@ func (g *Group) heading() string {
 func (g *Group) tables(runs bool) []table {
 	tables := []table{g.loadTable()}
 	for _, tag := range g.Tags() {
-		if _, kind := splitTag(tag); kind == result.Slip {
+		if _, kind := splitTag(tag); disturbance(kind) {
 			continue
 		}
 		tables = append(tables, g.latencyTable(tag))
