@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"commitlab/bench/result"
 	"commitlab/bench/stat"
 )
 

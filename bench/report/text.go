@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"commitlab/bench/result"
 )
 
 // Options selects what a rendering shows. The zero value shows the comparison
