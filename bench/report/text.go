@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
-
 )
 
 // Options selects what a rendering shows. The zero value shows the comparison
