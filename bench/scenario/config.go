@@ -59,6 +59,11 @@ var Configs = []Config{
 		Name: "tuned",
 		Doc:  "this engine's defaults: blocks reserved, a populated window ahead of the writer",
 	},
+	{
+		Name:    "populated",
+		Doc:     "tuned with every page of a file made when the file is prepared",
+		Options: engine.Options{Populate: segment.PopulateFile},
+	},
 }
 
 func rocketMQWarm() engine.Options {
