@@ -357,3 +357,29 @@ func TestAbortMarkerIsThereWhileOpen(t *testing.T) {
 		t.Errorf("closed store has an abort marker (%v)", err)
 	}
 }
+
+// B-10: when mapping failed, each retry left another big file until the disk was
+// full. Puts fail meanwhile, no file is left, and puts work once mapping does.
+func TestB10_StoreThatCannotMapLeavesNoFilesAndHeals(t *testing.T) {
+	for _, preallocate := range []string{On, Off} {
+		m := newSeam()
+		m.heap.FailMap(syscall.ENOMEM, 1<<30)
+		s := openStore(t, scratch(t), m.options(Options{Preallocate: preallocate}))
+		for i := range 20 {
+			if _, err := s.Put(newMessage("t", 0, body(i))); !errors.Is(err, syscall.ENOMEM) {
+				t.Fatalf("preallocate %s: put %d: got %v, want ENOMEM", preallocate, i, err)
+			}
+			if left := names(t, s.dir.CommitLog()); len(left) > 1 {
+				t.Fatalf("preallocate %s: put %d left %v", preallocate, i, left)
+			}
+		}
+		m.heap.FailMap(nil, 0)
+		_, err := s.Put(newMessage("t", 0, "healed"))
+		for deadline := time.Now().Add(20 * time.Second); err != nil && time.Now().Before(deadline); _, err = s.Put(newMessage("t", 0, "healed")) {
+			time.Sleep(10 * time.Millisecond) // the pause after the last attempt
+		}
+		if err != nil {
+			t.Errorf("preallocate %s: %v", preallocate, err)
+		}
+	}
+}
