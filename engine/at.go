@@ -7,7 +7,7 @@ import (
 	"commitlab/engine/segment"
 )
 
-// A View is a record in place, backed by the mapping. The record and all its
+// A View is a record in place, backed by the mapping (with coldRead pread a copy). The record and all its
 // byte slices may be read until Release and never after; copy what must live
 // longer.
 type View struct {

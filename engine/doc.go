@@ -15,6 +15,7 @@
 //	commitlog/flush.go      page cache → disk, by interval or one sync for a group     Flushed
 //	dispatch.go             consume queue, then index, then waiting readers         Dispatched
 //	get.go query.go         a unit or an index candidate → the record, verified → View
+//	commitlog/cold.go       a record far behind the end: how the wait for the disk is spent
 //	bytime.go wait.go       search by store time; wait for what comes
 //	delay.go schedule/      delay queues → due → put again
 //	segment/lifetime.go     no new references → last Release → unmap, unlink, close       Min

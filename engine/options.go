@@ -117,6 +117,11 @@ type Options struct {
 	TransferCountOnDisk   int   `json:"transferCountOnDisk"`
 	TransferBytesOnDisk   int64 `json:"transferBytesOnDisk"`
 	InMemoryBytes         int64 `json:"inMemoryBytes"`
+	// ColdRead is how records are read that lie more than ColdAfterBytes (40 % of
+	// the memory) behind the end of the log: "populate" makes their pages with a
+	// system call first, "fault" touches them, "pread" copies to the heap.
+	ColdRead       segment.ColdRead `json:"coldRead"`
+	ColdAfterBytes int64            `json:"coldAfterBytes"`
 
 	// Logger gets warnings. Default slog.Default().
 	Logger *slog.Logger `json:"-"`
@@ -203,7 +208,10 @@ func (o Options) Resolve() (Options, error) {
 	r.size("transferBytesInMemory", &o.TransferBytesInMemory, 256<<10, 1, 1<<40)
 	r.count("transferCountOnDisk", &o.TransferCountOnDisk, 8, 1)
 	r.size("transferBytesOnDisk", &o.TransferBytesOnDisk, 64<<10, 1, 1<<40)
-	r.size("inMemoryBytes", &o.InMemoryBytes, max(mmap.PhysicalMemory()/100*40, 1<<30), 1, 1<<50)
+	likelyCached := max(mmap.PhysicalMemory()/100*40, 1<<30)
+	r.size("inMemoryBytes", &o.InMemoryBytes, likelyCached, 1, 1<<50)
+	resolve(r, "coldRead", &o.ColdRead, segment.ColdPopulate, segment.ColdFault, segment.ColdPread)
+	r.size("coldAfterBytes", &o.ColdAfterBytes, likelyCached, 1, 1<<50)
 
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -280,6 +288,7 @@ func (o Options) commitLog(optional *stats.Optional) commitlog.Options {
 		GroupSync:     o.Flush == FlushSync,
 		FlushInterval: ms(o.FlushIntervalMs), FlushLeastPages: o.FlushLeastPages, FlushThorough: ms(o.FlushThoroughIntervalMs),
 		CommitInterval: ms(o.CommitIntervalMs), CommitLeastPages: o.CommitLeastPages, CommitThorough: ms(o.CommitThoroughIntervalMs),
+		ColdRead: o.ColdRead, ColdAfterBytes: o.ColdAfterBytes,
 		Logger: o.Logger,
 	}
 }

@@ -35,6 +35,9 @@ func variants() map[string]Options {
 			}
 		}
 	}
+	for _, how := range coldReads {
+		all["coldRead="+string(how)] = Options{ColdRead: how, ColdAfterBytes: 1}
+	}
 	all["clock=exact"] = Options{Clock: ClockExact}
 	all["preallocate=off"] = Options{Preallocate: Off}
 	all["preallocate=off memoryLock=file flush=sync"] = Options{Preallocate: Off, MemoryLock: "file", Flush: FlushSync}

@@ -36,6 +36,7 @@ var rocketMQ = engine.Options{
 	CommitIntervalMs:         200,
 	CommitLeastPages:         4,
 	CommitThoroughIntervalMs: 200,
+	ColdRead:                 segment.ColdFault,
 }
 
 // Configs lists the named configurations in the order in which they are shown.

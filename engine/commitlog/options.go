@@ -33,6 +33,11 @@ type Options struct {
 	CommitLeastPages int
 	CommitThorough   time.Duration
 
+	// ColdRead is how Record reads what lies more than ColdAfterBytes behind the
+	// end of the log.
+	ColdRead       segment.ColdRead
+	ColdAfterBytes int64
+
 	// Visit, if not nil, is shown every record that Open finds, in order. The
 	// record must not be kept.
 	Visit func(rec *message.Record)

@@ -9,10 +9,12 @@ import (
 )
 
 // Record returns the record that begins at offset, decoded, with a view that
-// backs its bytes: the record may be used until the view is released. What is
+// backs its bytes: the record may be used until the view is released. What lies
+// far behind the end of the log is read as ColdRead says. What is
 // at the offset is judged before it is believed: size, magic, lengths and the
 // physical offset that the record itself states. Bytes that the disk cannot
-// give are an error, not a fault. It allocates nothing unless it fails.
+// give are an error, not a fault. It allocates nothing unless it fails, or copies
+// as ColdPread does.
 func (l *Log) Record(offset int64) (message.Record, segment.View, error) {
 	f := l.queue.Find(offset)
 	if f == nil {
@@ -23,7 +25,12 @@ func (l *Log) Record(offset int64) (message.Record, segment.View, error) {
 	if readable <= 0 {
 		return message.Record{}, segment.View{}, fmt.Errorf("%w: offset %d, the log holds [%d, %d)", ErrNotFound, offset, l.Min(), l.Committed())
 	}
-	view, err := f.View(pos, readable)
+	view, err := segment.View{}, error(nil)
+	if l.Committed()-offset > l.opt.ColdAfterBytes {
+		view, err = l.coldView(f, pos, readable)
+	} else {
+		view, err = f.View(pos, readable)
+	}
 	if err != nil {
 		return message.Record{}, segment.View{}, fmt.Errorf("read offset %d: %w", offset, err)
 	}

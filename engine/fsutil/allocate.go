@@ -69,6 +69,17 @@ func PunchHole(f *os.File, off, n int64) error {
 	return nil
 }
 
+// Evict asks the system to let the pages of the n bytes at off out of the page
+// cache (POSIX_FADV_DONTNEED). Dirty pages and pages that some process has mapped
+// stay, without an error; so do the first and the last if they are shared with bytes
+// beyond the range.
+func Evict(f *os.File, off, n int64) error {
+	if err := withDescriptor(f, func(fd int) error { return evict(fd, off, n) }); err != nil {
+		return fmt.Errorf("fsutil: evict %d bytes at %d of %s: %w", n, off, f.Name(), err)
+	}
+	return nil
+}
+
 // asUnsupported adds errors.ErrUnsupported to the three errnos by which file systems
 // decline a fallocate whose arguments are right.
 func asUnsupported(err error) error {

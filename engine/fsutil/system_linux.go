@@ -20,6 +20,10 @@ func punchHole(fd int, off, n int64) error {
 	return fallocateCall(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n)
 }
 
+func evict(fd int, off, n int64) error {
+	return unix.Fadvise(fd, off, n, unix.FADV_DONTNEED)
+}
+
 func statKey(info os.FileInfo) (fileKey, error) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -15,6 +15,8 @@ func fallocate(int, int64) error { return errors.ErrUnsupported }
 
 func punchHole(int, int64, int64) error { return errors.ErrUnsupported }
 
+func evict(int, int64, int64) error { return errors.ErrUnsupported }
+
 func statKey(info os.FileInfo) (fileKey, error) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

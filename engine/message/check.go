@@ -166,11 +166,20 @@ func RecordSize(b []byte) (size int, magic uint32, err error) {
 	if len(b) < BlankBytes {
 		return 0, 0, bad(StepHeader, int64(len(b)), BlankBytes)
 	}
-	size = int(int32(binary.BigEndian.Uint32(b[offSize:])))
+	size = StatedSize(b)
 	if size > len(b) {
 		return 0, 0, bad(StepBounds, int64(size), int64(len(b)))
 	}
 	return size, binary.BigEndian.Uint32(b[offMagic:]), nil
+}
+
+// StatedSize is the size in the header of the record that starts at b, untested; 0
+// if b is too short to have one. It may be larger than b.
+func StatedSize(b []byte) int {
+	if len(b) < BlankBytes {
+		return 0
+	}
+	return int(int32(binary.BigEndian.Uint32(b[offSize:])))
 }
 
 // verify makes the tests that need the content of a record.

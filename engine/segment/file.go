@@ -128,13 +128,21 @@ func (f *File) Seal() {
 // View returns [pos, pos+n) with a reference on the file. It fails when the
 // range is not wholly readable or the file is closed.
 func (f *File) View(pos, n int64) (View, error) {
-	if end := f.ReadPosition(); pos < 0 || n < 0 || n > end || pos > end-n {
-		return View{}, fmt.Errorf("segment: view [%d, +%d) of %s: readable bytes end at %d", pos, n, f.path, end)
+	if err := f.readable(pos, n); err != nil {
+		return View{}, err
 	}
 	if !f.life.hold() {
 		return View{}, ErrClosed
 	}
 	return View{file: f, bytes: f.data[pos : pos+n : pos+n]}, nil
+}
+
+// readable returns an error unless [pos, pos+n) lies below the read position.
+func (f *File) readable(pos, n int64) error {
+	if end := f.ReadPosition(); pos < 0 || n < 0 || n > end || pos > end-n {
+		return fmt.Errorf("segment: view [%d, +%d) of %s: readable bytes end at %d", pos, n, f.path, end)
+	}
+	return nil
 }
 
 // ReadAt copies from the file with pread, without touching the mapping. It

@@ -81,6 +81,22 @@ const (
 	SyncPwrite SyncPath = "pwrite"
 )
 
+// ColdRead says how bytes are read that are likely not in memory.
+type ColdRead string
+
+const (
+	// ColdPopulate has the system make the pages before they are touched
+	// (MADV_POPULATE_READ). The wait for the disk is then a system call, during
+	// which the Go scheduler gives the processor to other goroutines.
+	ColdPopulate ColdRead = "populate"
+	// ColdFault touches the pages. The wait for the disk is a page fault, of
+	// which the Go scheduler knows nothing: one of GOMAXPROCS processors waits too.
+	ColdFault ColdRead = "fault"
+	// ColdPread copies with pread into memory of the heap and leaves the mapping
+	// alone. It is a system call as well.
+	ColdPread ColdRead = "pread"
+)
+
 // Disk is what a file asks of the file system beside mapping. Tests replace it
 // to record the order of calls or to make one fail.
 type Disk interface {

@@ -2,15 +2,15 @@ package segment
 
 import "commitlab/engine/mmap"
 
-// A View is a range of a mapped file with a reference on it. Its bytes may be
-// read until Release and never after; they must not be written. The zero View
-// holds nothing.
+// A View is a range of a mapped file with a reference on it, or a copy of such
+// a range. Its bytes may be read until Release and never after; they must not be
+// written. The zero View holds nothing.
 type View struct {
-	file  *File
+	file  *File // nil: bytes are memory of the heap
 	bytes []byte
 }
 
-// Bytes are the bytes of the view, backed by the mapping.
+// Bytes are the bytes of the view, backed by the mapping unless it is a copy.
 func (v *View) Bytes() []byte { return v.bytes }
 
 // Revoked reports that the file was destroyed by force while the view was
@@ -20,12 +20,11 @@ func (v *View) Revoked() bool { return v.file != nil && v.file.revoked.Load() }
 // Release gives the reference back. Calling it again on the same View does
 // nothing; releasing a copy of a released View panics.
 func (v *View) Release() {
-	if v.file == nil {
-		return
-	}
 	f := v.file
 	v.file, v.bytes = nil, nil
-	f.life.release()
+	if f != nil {
+		f.life.release()
+	}
 }
 
 // Clip shortens the view to its first n bytes.
