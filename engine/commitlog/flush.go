@@ -108,8 +108,8 @@ func (f *flusher) Step(now time.Time) (int, error) {
 	}
 	if now.Sub(f.thorough) >= l.opt.FlushThorough || starved {
 		f.thorough = now
-	} else if l.Appended()/pageBytes-l.flushed.Load()/pageBytes < int64(l.opt.FlushLeastPages) {
-		return 0, nil
+	} else if !l.opt.GroupSync && l.Appended()/pageBytes-l.flushed.Load()/pageBytes < int64(l.opt.FlushLeastPages) {
+		return 0, nil // with group sync readers wait for it: they see only what is durable
 	}
 	before := l.flushed.Load()
 	err := l.Flush()
