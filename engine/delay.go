@@ -14,7 +14,10 @@ import (
 // the table counts as the highest; none, or a part of a transaction that is not
 // committed, leaves the message as it is.
 func (s *Store) delayed(m *message.Message) (*message.Message, error) {
-	value, _ := m.Properties.Get(message.PropertyDelay)
+	value, ok := m.Properties.Get(message.PropertyDelay)
+	if !ok { // without a value it is no property
+		return m, nil
+	}
 	level, err := strconv.Atoi(string(value))
 	if err != nil {
 		return nil, fmt.Errorf("%w: delay level %q is not a number", ErrIllegalMessage, value)
