@@ -68,7 +68,7 @@ func (l *Log) append(m *message.Message, plan *message.Plan) (pos Position, err 
 		return Position{}, err
 	}
 	pos = Position{PhysicalOffset: tail.Base() + tail.Wrote(), StoreTimestampMs: l.clock.nowMs(), Size: int32(size)}
-	next := l.offsets.next(m.Topic, m.QueueID)
+	next := l.offsets.of(m.Topic, m.QueueID)
 	queued := message.TransactionOf(m.SysFlag).Queued()
 	if queued {
 		pos.QueueOffset = *next
@@ -109,7 +109,7 @@ func (l *Log) appendBatch(batch []message.Message, plans []message.Plan, out []P
 		return err
 	}
 	offset, now := tail.Base()+tail.Wrote(), l.clock.nowMs()
-	next := l.offsets.next(batch[0].Topic, batch[0].QueueID)
+	next := l.offsets.of(batch[0].Topic, batch[0].QueueID)
 	for i := range batch {
 		size := plans[i].Size
 		out[i] = Position{PhysicalOffset: offset, QueueOffset: *next + int64(i), StoreTimestampMs: now, Size: int32(size)}

@@ -65,7 +65,7 @@ type Log struct {
 // Open loads the log in dir and recovers its end, judging by how it was left:
 // see recover. No service runs until Start.
 func Open(dir string, o Options, h History) (*Log, error) {
-	l := &Log{opt: o, clock: newClock(o.ExactClock), offsets: make(queueOffsets)}
+	l := &Log{opt: o, clock: newClock(o.ExactClock), offsets: newQueueOffsets()}
 	l.lock.spin = o.SpinLock
 	l.storedMs.Store(l.clock.nowMs())
 	l.largest = o.Files.FileBytes - message.BlankBytes

@@ -8,16 +8,35 @@ type queueKey struct {
 
 // queueOffsets holds the next queue offset, in units, of every consume queue.
 // Guarded by the append lock.
-type queueOffsets map[queueKey]*int64
+type queueOffsets struct {
+	next   map[queueKey]*int64
+	recent [recentQueues]recentQueue // of the queues used last, by id
+}
 
-// next returns where the next offset of a queue is kept; 0 for a new queue.
-func (q queueOffsets) next(topic string, id int32) *int64 {
+// recentQueues is how many queues are found without hashing the topic, which
+// would cost a third of an append. A power of two.
+const recentQueues = 64
+
+type recentQueue struct {
+	queueKey
+	next *int64
+}
+
+func newQueueOffsets() queueOffsets { return queueOffsets{next: make(map[queueKey]*int64)} }
+
+// of returns where the next offset of a queue is kept; 0 for a new queue.
+func (q *queueOffsets) of(topic string, id int32) *int64 {
+	r := &q.recent[uint32(id)%recentQueues]
+	if r.id == id && r.topic == topic && r.next != nil {
+		return r.next
+	}
 	key := queueKey{topic, id}
-	n := q[key]
+	n := q.next[key]
 	if n == nil {
 		n = new(int64)
-		q[key] = n
+		q.next[key] = n
 	}
+	*r = recentQueue{key, n}
 	return n
 }
 
@@ -26,7 +45,7 @@ func (q queueOffsets) next(topic string, id int32) *int64 {
 func (l *Log) QueueOffsets(f func(topic string, id int32, next int64) bool) {
 	l.lock.lock()
 	defer l.lock.unlock()
-	for key, next := range l.offsets {
+	for key, next := range l.offsets.next {
 		if !f(key.topic, key.id, *next) {
 			return
 		}
@@ -38,6 +57,6 @@ func (l *Log) QueueOffsets(f func(topic string, id int32, next int64) bool) {
 func (l *Log) RaiseQueueOffset(topic string, id int32, next int64) {
 	l.lock.lock()
 	defer l.lock.unlock()
-	at := l.offsets.next(topic, id)
+	at := l.offsets.of(topic, id)
 	*at = max(*at, next)
 }

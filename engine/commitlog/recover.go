@@ -142,7 +142,7 @@ func (l *Log) account(rec *message.Record) {
 		l.opt.Visit(rec)
 	}
 	if message.TransactionOf(rec.SysFlag).Queued() {
-		next := l.offsets.next(string(rec.Topic), rec.QueueID)
+		next := l.offsets.of(string(rec.Topic), rec.QueueID)
 		*next = max(*next, rec.QueueOffset+1)
 	}
 }
