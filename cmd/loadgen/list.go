@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -25,51 +26,66 @@ func (*listCommand) Run(con console) error {
 	for _, c := range scenario.Configs {
 		fmt.Fprintf(w, "  %s\t%s\n", c.Name, c.Doc)
 	}
-	fmt.Fprintln(w, "\nOptions (--set option=value) and their values in each configuration; scenarios may need others")
-	if err := listOptions(w); err != nil {
-		return err
-	}
 	fmt.Fprintln(w, "\nBuilt-in studies (loadgen study NAME)")
 	for _, n := range study.Named {
 		fmt.Fprintf(w, "  %s\t%s\n", n.Spec.Name, n.Doc)
 	}
+	if err := listOptions(w); err != nil {
+		return err
+	}
 	return w.Flush()
 }
 
-func listOptions(w *tabwriter.Writer) error {
-	header := []string{"  option"}
-	var columns []map[string]any
-	for _, c := range scenario.Configs {
-		o, err := c.Options.Resolve()
-		if err != nil {
-			return err
-		}
-		values, err := optionValues(o)
-		if err != nil {
-			return err
-		}
-		header = append(header, c.Name)
-		columns = append(columns, values)
+// listOptions prints every option with its default, and how each configuration
+// differs from the defaults. A scenario may fill in defaults of its own.
+func listOptions(w io.Writer) error {
+	defaults, err := optionValues(engine.Options{})
+	if err != nil {
+		return err
 	}
-	fmt.Fprintln(w, strings.Join(header, "\t"))
+	fmt.Fprintln(w, "\nOptions (--set option=value) and their defaults")
 	for _, key := range scenario.Keys() {
-		row := []string{"  " + key}
-		for _, values := range columns {
-			row = append(row, fmt.Sprint(values[key]))
+		fmt.Fprintf(w, "  %s\t%s\n", key, defaults[key])
+	}
+	fmt.Fprintln(w, "\nWhere configurations differ from the defaults")
+	for _, c := range scenario.Configs {
+		values, err := optionValues(c.Options)
+		if err != nil {
+			return err
 		}
-		fmt.Fprintln(w, strings.Join(row, "\t"))
+		differences := []string{}
+		for _, key := range scenario.Keys() {
+			if values[key] != defaults[key] {
+				differences = append(differences, key+"="+values[key])
+			}
+		}
+		if len(differences) == 0 {
+			differences = []string{"nowhere"}
+		}
+		fmt.Fprintf(w, "  %s\t%s\n", c.Name, strings.Join(differences, " "))
 	}
 	return nil
 }
 
-// optionValues is the options by their JSON names.
-func optionValues(o engine.Options) (map[string]any, error) {
+// optionValues is the options, resolved, by their JSON names.
+func optionValues(o engine.Options) (map[string]string, error) {
+	o, err := o.Resolve()
+	if err != nil {
+		return nil, err
+	}
 	b, err := json.Marshal(o)
 	if err != nil {
 		return nil, err
 	}
 	d := json.NewDecoder(strings.NewReader(string(b)))
 	d.UseNumber() // a size is printed with all its digits
-	var values map[string]any
-	return values, d.Decode(&values)
+	var raw map[string]any
+	if err := d.Decode(&raw); err != nil {
+		return nil, err
+	}
+	values := make(map[string]string, len(raw))
+	for key, v := range raw {
+		values[key] = fmt.Sprint(v)
+	}
+	return values, nil
 }
