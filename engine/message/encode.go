@@ -21,9 +21,8 @@ type Plan struct {
 	Delayed bool    // the message has a DELAY property
 	NoWait  bool    // the message has WAIT=false: the producer does not wait for the disk
 
-	born, store     host
-	propertiesBytes int  // value of the properties length field
-	dropCRC         bool // the message carries a record CRC that must go
+	propertiesBytes int32 // value of the properties length field
+	dropCRC         bool  // the message carries a record CRC that must go
 
 	appendCRC bool
 	separator bool   // put one between properties and record CRC
@@ -36,49 +35,58 @@ type Plan struct {
 // neither offsets nor the store timestamp, so that no lock has to be held.
 //
 // Errors wrap ErrIllegal, ErrPropertiesTooLong or ErrRecordTooLarge.
-func Prepare(m *Message, l Limits) (Plan, error) {
-	if err := checkMessage(m, l); err != nil {
+func Prepare(m *Message, l Limits) (p Plan, err error) {
+	if err = p.prepare(m, &l); err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Version: V1, born: hostOf(m.BornHost), store: hostOf(m.StoreHost), appendCRC: l.AppendCRC}
+	return p, nil
+}
+
+// prepare fills in p, which is zero. On an error it is of no use.
+func (p *Plan) prepare(m *Message, l *Limits) error {
+	if err := checkMessage(m, l); err != nil {
+		return err
+	}
+	p.Version, p.appendCRC = V1, l.AppendCRC
 	if len(m.Topic) > maxTopicBytesV1 {
 		p.Version = V2
 	}
 	p.SysFlag = m.SysFlag &^ (FlagBornHostV6 | FlagStoreHostV6)
-	if p.born.v6 {
+	if isV6(m.BornHost) {
 		p.SysFlag |= FlagBornHostV6
 	}
-	if p.store.v6 {
+	if isV6(m.StoreHost) {
 		p.SysFlag |= FlagStoreHostV6
 	}
 
 	properties := m.Properties
 	found := properties.special()
 	if found.innerNum {
-		return Plan{}, fmt.Errorf("%w: inner batch", ErrIllegal)
+		return fmt.Errorf("%w: inner batch", ErrIllegal)
 	}
 	p.Delayed, p.NoWait = found.delay, found.noWait
 	if p.dropCRC = found.recordCRC; p.dropCRC {
 		properties = properties.Delete(PropertyRecordCRC)
 	}
-	p.propertiesBytes = len(properties)
+	propertiesBytes := len(properties)
 	if l.AppendCRC {
 		if p.separator = properties.openEnded(); p.separator {
-			p.propertiesBytes++
+			propertiesBytes++
 		}
-		p.propertiesBytes += crcTailBytes
+		propertiesBytes += crcTailBytes
 	}
-	if p.propertiesBytes > maxPropertiesBytes {
-		return Plan{}, fmt.Errorf("%w: %d bytes, at most %d", ErrPropertiesTooLong, p.propertiesBytes, maxPropertiesBytes)
+	if propertiesBytes > maxPropertiesBytes {
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrPropertiesTooLong, propertiesBytes, maxPropertiesBytes)
 	}
+	p.propertiesBytes = int32(propertiesBytes)
 
 	head := headBytes(p.SysFlag)
-	p.Size = head + len(m.Body) + p.Version.topicLenBytes() + len(m.Topic) + propertiesLenBytes + p.propertiesBytes
+	p.Size = head + len(m.Body) + p.Version.topicLenBytes() + len(m.Topic) + propertiesLenBytes + propertiesBytes
 	if limit := min(l.maxBodyBytes()+recordHeadroomBytes, math.MaxInt32); p.Size > limit {
-		return Plan{}, fmt.Errorf("%w: record of %d bytes, at most %d", ErrIllegal, p.Size, limit)
+		return fmt.Errorf("%w: record of %d bytes, at most %d", ErrIllegal, p.Size, limit)
 	}
 	if l.MaxRecordBytes > 0 && p.Size > l.MaxRecordBytes {
-		return Plan{}, fmt.Errorf("%w: %d bytes, at most %d", ErrRecordTooLarge, p.Size, l.MaxRecordBytes)
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrRecordTooLarge, p.Size, l.MaxRecordBytes)
 	}
 
 	bodyCRC := crc32.ChecksumIEEE(m.Body)
@@ -87,7 +95,7 @@ func Prepare(m *Message, l Limits) (Plan, error) {
 		p.prepareCRC(bodyCRC, m.Topic, properties)
 		p.crcMove = crcShift(p.Size - crcTailBytes - head)
 	}
-	return p, nil
+	return nil
 }
 
 // prepareCRC takes the checksums of everything but the middle of the head.
@@ -127,10 +135,10 @@ func (p *Plan) Encode(dst []byte, m *Message, queueOffset, physicalOffset, store
 	be.PutUint32(dst[offSysFlag:], uint32(p.SysFlag))
 	be.PutUint64(dst[offBornTimestamp:], uint64(m.BornTimestamp))
 	n := offBornHost
-	n += p.born.put(dst[n:])
+	n += putHost(dst[n:], m.BornHost)
 	be.PutUint64(dst[n:], uint64(storeTimestampMs))
 	n += 8
-	n += p.store.put(dst[n:])
+	n += putHost(dst[n:], m.StoreHost)
 	behind := dst[n : n+behindHostsBytes]
 	be.PutUint32(behind, uint32(m.ReconsumeTimes))
 	be.PutUint64(behind[4:], uint64(m.PreparedOffset))
@@ -181,44 +189,33 @@ func putTopic(dst []byte, v Version, topic string) int {
 	return 1 + copy(dst[1:], topic)
 }
 
-// host is an address and a port, ready to be stored.
-type host struct {
-	hi, lo uint64 // the address; of IPv4 the low half of lo
-	port   uint16
-	v6     bool
-}
+// isV6 reports whether a host takes 20 bytes. An IPv4 address in IPv6 form and
+// the zero host take 8.
+func isV6(a netip.AddrPort) bool { return a.Addr().Is6() && !a.Addr().Is4In6() }
 
-func hostOf(a netip.AddrPort) host {
-	addr := a.Addr()
-	switch {
-	case addr.Is4() || addr.Is4In6():
-		ip := addr.As4()
-		return host{lo: uint64(binary.BigEndian.Uint32(ip[:])), port: a.Port()}
-	case addr.Is6():
-		ip := addr.As16()
-		return host{hi: binary.BigEndian.Uint64(ip[:]), lo: binary.BigEndian.Uint64(ip[8:]), port: a.Port(), v6: true}
-	}
-	return host{port: a.Port()}
-}
-
-func (h *host) put(dst []byte) int {
+// putHost stores an address and its port; the zero host as 0.0.0.0.
+func putHost(dst []byte, a netip.AddrPort) int {
 	be := binary.BigEndian
-	if h.v6 {
+	if isV6(a) {
 		dst = dst[:hostBytes6]
-		be.PutUint64(dst, h.hi)
-		be.PutUint64(dst[8:], h.lo)
-		be.PutUint32(dst[16:], uint32(h.port))
+		ip := a.Addr().As16()
+		copy(dst, ip[:])
+		be.PutUint32(dst[16:], uint32(a.Port()))
 		return hostBytes6
 	}
 	dst = dst[:hostBytes4]
-	be.PutUint32(dst, uint32(h.lo))
-	be.PutUint32(dst[4:], uint32(h.port))
+	var ip [4]byte
+	if a.Addr().IsValid() {
+		ip = a.Addr().As4()
+	}
+	copy(dst, ip[:])
+	be.PutUint32(dst[4:], uint32(a.Port()))
 	return hostBytes4
 }
 
 // checkMessage holds the put rules of release 5.x and those that keep every
 // stored record readable.
-func checkMessage(m *Message, l Limits) error {
+func checkMessage(m *Message, l *Limits) error {
 	if m.Body == nil {
 		return fmt.Errorf("%w: no body", ErrIllegal)
 	}
@@ -237,7 +234,7 @@ func checkMessage(m *Message, l Limits) error {
 	return checkNumbers(m)
 }
 
-func checkTopic(topic string, l Limits) error {
+func checkTopic(topic string, l *Limits) error {
 	longest := maxTopicBytesV1
 	if !l.V1Only && strings.HasPrefix(topic, RetryTopicPrefix) {
 		longest = maxTopicBytes

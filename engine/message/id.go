@@ -17,8 +17,7 @@ var ErrBadID = errors.New("bad message id")
 // hex. It has 32 or 56 characters.
 func OffsetID(storeHost netip.AddrPort, physicalOffset int64) string {
 	var raw [hostBytes6 + 8]byte
-	h := hostOf(storeHost)
-	n := h.put(raw[:])
+	n := putHost(raw[:], storeHost)
 	binary.BigEndian.PutUint64(raw[n:], uint64(physicalOffset))
 	return upperHex(raw[:n+8])
 }

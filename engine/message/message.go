@@ -42,7 +42,7 @@ type Limits struct {
 	V1Only         bool // refuse what needs V2, so that release 4.x can read the log
 }
 
-func (l Limits) maxBodyBytes() int {
+func (l *Limits) maxBodyBytes() int {
 	if l.MaxBodyBytes <= 0 {
 		return DefaultMaxBodyBytes
 	}
