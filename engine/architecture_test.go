@@ -26,6 +26,7 @@ var picture = map[string][]string{
 	"engine/commitlog":     {"engine/segment", "engine/mmap", "engine/message", "engine/service", "engine/stats"},
 	"engine/consumequeue":  {"engine/segment", "engine/mmap"},
 	"engine/index":         {"engine/segment", "engine/mmap", "engine/message"},
+	"engine/audit":         {"engine/message", "engine/consumequeue", "engine/index", "engine/storedir", "engine/fsutil"},
 	"engine": {
 		"engine/commitlog", "engine/consumequeue", "engine/index", "engine/schedule", "engine/storedir", "engine/message",
 		"engine/segment", "engine/mmap", "engine/fsutil", "engine/service", "engine/stats",
@@ -49,7 +50,7 @@ var picture = map[string][]string{
 	"bench":        {},
 
 	"cmd/loadgen": {
-		"engine", "bench/study", "bench/scenario", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/report",
+		"engine", "engine/audit", "engine/fsutil", "bench/study", "bench/scenario", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/report",
 	},
 	"cmd/report": {"bench/report"},
 }

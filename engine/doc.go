@@ -30,6 +30,7 @@
 //	index          hash files from key to records
 //	schedule       delivery of delayed messages
 //	storedir       lock, abort marker, checkpoint, progress of delayed messages
+//	audit          judges a directory that nobody has open; only reads
 //	mmap fsutil    the system calls; unsafe lives in mmap
 //	service stats  the loop that runs background jobs; what they report
 //

@@ -16,6 +16,7 @@ type commandLine struct {
 	Run    runCommand    `cmd:"" help:"Measure one scenario under one configuration."`
 	List   listCommand   `cmd:"" help:"List scenarios, configurations, options and built-in studies."`
 	Doctor doctorCommand `cmd:"" help:"Say what on this machine spoils results, and how to mend it."`
+	Store  storeCommand  `cmd:"" help:"Look into the directory of a store: verify, dump."`
 	Cell   cellCommand   `cmd:"" hidden:"" help:"Run one slot of a study; used by study."`
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -94,6 +95,38 @@ func (l *DirLock) Release() error {
 		return fmt.Errorf("fsutil: release lock: %w", err)
 	}
 	return nil
+}
+
+// CheckLock says whether somebody holds the lock of a store, without taking it and
+// without changing anything: nil if nobody does or the file is missing, else a
+// *LockedError. The answer may be old when it arrives.
+func CheckLock(path string) error {
+	held.mu.Lock() // also keeps AcquireLock out while the descriptor below exists
+	defer held.mu.Unlock()
+	key, err := keyOf(os.Stat(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("fsutil: look at lock: %w", err)
+	}
+	if held.locks[key] != nil {
+		return &LockedError{Path: path, HolderPID: os.Getpid()}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("fsutil: look at lock: %w", err)
+	}
+	defer f.Close()
+	firstByte := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: 0, Len: 1}
+	err = withDescriptor(f, func(fd int) error { return unix.FcntlFlock(uintptr(fd), unix.F_GETLK, &firstByte) })
+	if err != nil {
+		return fmt.Errorf("fsutil: look at lock %s: %w", path, err)
+	}
+	if firstByte.Type == unix.F_UNLCK {
+		return nil
+	}
+	return &LockedError{Path: path, HolderPID: max(int(firstByte.Pid), 0)}
 }
 
 func keyOf(info os.FileInfo, err error) (fileKey, error) {

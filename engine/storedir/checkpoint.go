@@ -69,8 +69,25 @@ func (c *CheckpointFile) load() (Checkpoint, error) {
 		}
 		return Checkpoint{}, fsutil.SyncDir(filepath.Dir(c.f.Name()))
 	}
-	if n < confirmAt+8 {
-		return Checkpoint{}, fmt.Errorf("checkpoint %s: %d bytes, expected %d", c.f.Name(), n, checkpointBytes)
+	return decodeCheckpoint(c.f.Name(), b[:n])
+}
+
+// ReadCheckpoint reads the checkpoint and changes nothing. A missing file is an
+// error that is fs.ErrNotExist; an empty one is all zeros, as for OpenCheckpoint.
+func (l Layout) ReadCheckpoint() (Checkpoint, error) {
+	b, err := os.ReadFile(l.Checkpoint())
+	if err != nil {
+		return Checkpoint{}, fmt.Errorf("read checkpoint: %w", err)
+	}
+	if len(b) == 0 {
+		return Checkpoint{}, nil
+	}
+	return decodeCheckpoint(l.Checkpoint(), b)
+}
+
+func decodeCheckpoint(path string, b []byte) (Checkpoint, error) {
+	if len(b) < confirmAt+8 {
+		return Checkpoint{}, fmt.Errorf("checkpoint %s: %d bytes, expected %d", path, len(b), checkpointBytes)
 	}
 	field := func(at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
 	return Checkpoint{
