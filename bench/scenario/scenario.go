@@ -19,6 +19,11 @@ const (
 	opLookup = "lookup" // one message by key, copied
 	opGet    = "get"    // neighbouring messages of a queue
 
+	opRead    = "read"     // the same from a cold log
+	opTicker  = "ticker"   // how late a goroutine is that is due every millisecond
+	opMix     = "mix"      // a put, and now and then a lookup
+	opTailGet = "tail_get" // what has come at the end of a queue
+
 	opFollow          = "follow"           // a put and a look at what has become readable
 	opReadable        = "readable"         // from the return of a put until its message is found
 	opRebuild         = "rebuild"          // a restart that builds queues and index anew
@@ -151,6 +156,15 @@ var All = []Scenario{
 		durability: readOnly,
 	},
 	{
+		Name:    "lookup_cold",
+		Doc:     "the same from a log that is kept out of the page cache; a 1 ms ticker beside it",
+		Ops:     []string{opRead, opTicker},
+		Primary: opRead, Writers: 64, MaxBytes: 2 << 30, Engine: true, Reads: true,
+		New:        newColdLookup,
+		needs:      needCold,
+		durability: readOnly,
+	},
+	{
 		Name:    "get",
 		Doc:     "read up to 32 neighbouring messages of a queue from a random offset on",
 		Ops:     []string{opGet},
@@ -158,6 +172,15 @@ var All = []Scenario{
 		New:        newGetter,
 		needs:      needDispatch,
 		durability: readOnly,
+	},
+	{
+		Name:    "mixed",
+		Doc:     "put and dispatch messages, with a reader at the end of each queue and a lookup every 16 puts",
+		Ops:     []string{opMix, opAppend, opTailGet, opLookup},
+		Primary: opAppend, Writers: 1, MaxBytes: 2 << 30, Engine: true,
+		New:        newMixer,
+		needs:      needDispatch,
+		durability: engineDurability,
 	},
 	{
 		Name:    "baseline_map",

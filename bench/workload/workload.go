@@ -58,6 +58,15 @@ func (s Spec) withDefaults() (Spec, error) {
 	return s, nil
 }
 
+// TopicNames lists the topics that the messages go to.
+func (s Spec) TopicNames() []string {
+	names := make([]string, s.Topics)
+	for i := range names {
+		names[i] = "topic-" + strconv.Itoa(i)
+	}
+	return names
+}
+
 // Workload is a Spec made ready to generate. Immutable, safe for any number of
 // goroutines.
 type Workload struct {
@@ -74,10 +83,7 @@ func New(spec Spec) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workload{spec: spec, filler: make([]byte, max(spec.Body.Max(), headBytes))}
-	for i := range spec.Topics {
-		w.topics = append(w.topics, "topic-"+strconv.Itoa(i))
-	}
+	w := &Workload{spec: spec, topics: spec.TopicNames(), filler: make([]byte, max(spec.Body.Max(), headBytes))}
 	for i := range spec.Tags {
 		w.tags = append(w.tags, []byte("tag-"+strconv.Itoa(i)))
 	}

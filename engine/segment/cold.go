@@ -43,7 +43,8 @@ func (f *File) Extend(v *View, pos, n int64) error {
 }
 
 // Evict makes the file durable and asks the system to let its page cache go.
-// What is in use at the moment stays; CacheStat tells. It is for measurements.
+// Locked pages are unlocked. What is in use at the moment stays; CacheStat tells.
+// It is for measurements.
 func (f *File) Evict() error {
 	if !f.life.hold() {
 		return ErrClosed
@@ -53,6 +54,9 @@ func (f *File) Evict() error {
 		return err
 	}
 	// The mapping's own use of the pages first: what is mapped would stay, too.
+	if err := f.region.Unlock(0, f.size); err != nil {
+		return fmt.Errorf("unlock pages of %s: %w", f.path, err)
+	}
 	if err := f.region.Advise(0, f.size, mmap.DontNeed); err != nil {
 		return fmt.Errorf("unmap pages of %s: %w", f.path, err)
 	}
