@@ -38,6 +38,9 @@ func (l *Log) Append(m *message.Message, plan *message.Plan) (Position, error) {
 		return Position{}, ErrBusy
 	}
 	pos, err := l.append(m, plan)
+	if err != nil {
+		err = l.unbacked(err, int64(plan.Size))
+	}
 	l.lock.unlock()
 	return pos, err
 }
@@ -57,7 +60,6 @@ func (l *Log) enter() bool {
 // append runs under the append lock.
 func (l *Log) append(m *message.Message, plan *message.Plan) (pos Position, err error) {
 	size := int64(plan.Size)
-	defer l.unbacked(&err, size)
 	defer mmap.Recover(&err, mmap.GuardFaults())
 	tail, err := l.room(size)
 	if err != nil {
@@ -90,15 +92,17 @@ func (l *Log) AppendBatch(batch []message.Message, plans []message.Plan, out []P
 		return ErrBusy
 	}
 	defer l.lock.unlock()
-	return l.appendBatch(batch, plans, out)
-}
-
-func (l *Log) appendBatch(batch []message.Message, plans []message.Plan, out []Position) (err error) {
 	var total int64
 	for i := range plans {
 		total += int64(plans[i].Size)
 	}
-	defer l.unbacked(&err, total)
+	if err := l.appendBatch(batch, plans, out, total); err != nil {
+		return l.unbacked(err, total)
+	}
+	return nil
+}
+
+func (l *Log) appendBatch(batch []message.Message, plans []message.Plan, out []Position, total int64) (err error) {
 	defer mmap.Recover(&err, mmap.GuardFaults())
 	tail, err := l.room(total)
 	if err != nil {
@@ -124,14 +128,12 @@ func (l *Log) appendBatch(batch []message.Message, plans []message.Plan, out []P
 
 // unbacked adds its cause to a fault in an append of size bytes: the tail takes
 // no more because the disk is full, or because somebody cut the file.
-func (l *Log) unbacked(err *error, size int64) {
-	if *err == nil {
-		return
-	}
+func (l *Log) unbacked(err error, size int64) error {
 	var fault *mmap.FaultError
-	if errors.As(*err, &fault) {
-		*err = errors.Join(*err, l.queue.Last().Backed(max(size, message.BlankBytes)))
+	if errors.As(err, &fault) {
+		err = errors.Join(err, l.queue.Last().Backed(max(size, message.BlankBytes)))
 	}
+	return err
 }
 
 // appended counts, and wakes the window when the writer has used a step of it.
