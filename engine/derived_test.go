@@ -1,15 +1,18 @@
 package engine
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"commitlab/engine/consumequeue"
 	"commitlab/engine/index"
 	"commitlab/engine/message"
+	"commitlab/engine/storedir"
 )
 
 // checkDerived demands of a store that has dispatched all of its log that
@@ -159,27 +162,25 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// derivedFiles returns the content of all queue and index files of a store. Index
-// files, which are named by the time, are numbered.
-func derivedFiles(t testing.TB, s *Store) map[string][]byte {
+// derivedFiles returns the content of all queue and index files of a store
+// directory. Index files, which are named by the time, are numbered.
+func derivedFiles(t testing.TB, dir storedir.Layout) map[string][]byte {
 	t.Helper()
 	files := make(map[string][]byte)
-	read := func(name, path string) {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
+	err := filepath.WalkDir(dir.ConsumeQueue(), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
 		}
-		files[name] = b
-	}
-	for _, q := range s.queues.All() {
-		for _, name := range names(t, q.Dir()) {
-			read(q.Topic+"/"+filepath.Base(q.Dir())+"/"+name, filepath.Join(q.Dir(), name))
+		files[strings.TrimPrefix(path, string(dir))], err = os.ReadFile(path)
+		return err
+	})
+	for i, name := range names(t, dir.Index()) {
+		if err == nil {
+			files[fmt.Sprintf("index/%d", i)], err = os.ReadFile(filepath.Join(dir.Index(), name))
 		}
 	}
-	list := names(t, s.dir.Index())
-	slices.Sort(list)
-	for i, name := range list {
-		read("index/"+string(rune('0'+i)), filepath.Join(s.dir.Index(), name))
+	if err != nil {
+		t.Fatal(err)
 	}
 	return files
 }

@@ -42,7 +42,10 @@ func (s *Store) reconcile(clean bool) error {
 // complete reports whether every queue ends where the log says, and the index
 // reaches the last record that has a key.
 func (s *Store) complete() bool {
-	complete := s.index == nil || s.index.EndPhysical() >= s.found.lastKeyed
+	if s.index != nil && s.index.EndPhysical() < s.found.lastKeyed {
+		return false
+	}
+	complete := true
 	s.log.QueueOffsets(func(topic string, id int32, next int64) bool {
 		q := s.queues.Get(topic, id)
 		complete = q != nil && q.Max() == next
