@@ -54,7 +54,7 @@ func (c *storeVerifyCommand) Run(ctx context.Context, con console) error {
 		err = printAudit(con.stdout, r)
 	}
 	if err == nil && !r.Clean() {
-		err = fmt.Errorf("%s: %d faults", c.Dir, r.FaultCount)
+		err = fmt.Errorf("%s: faults found: %d", c.Dir, r.FaultCount)
 	}
 	return err
 }
@@ -67,7 +67,7 @@ func printAudit(out io.Writer, r *audit.Report) error {
 	fmt.Fprintf(w, "consume queues\t%d queues, %d files, %d units: %d live, %d expired, %d pre-fill; up to offset %d\n",
 		q.Queues, q.Files, q.Units, q.Live, q.Expired, q.Prefill, q.PhysicalEnd)
 	fmt.Fprintf(w, "index\t%d files, %d items: %d live, %d expired, for %d keys; last record at offset %d; files of %d slots, %d items\n",
-		x.Files, x.Items, x.Live, x.Expired, x.Keys, x.PhysicalEnd, x.Layout.Slots, x.Layout.Items)
+		x.Files, x.Items, x.Live, x.Expired, x.Keys, x.PhysicalEnd, x.FileSlots, x.FileItems)
 	if c := r.State.Checkpoint; c != nil {
 		fmt.Fprintf(w, "checkpoint\tcommit log %s, consume queues %s, index %s\n", timeOf(c.CommitLogMs), timeOf(c.ConsumeQueueMs), timeOf(c.IndexMs))
 	}

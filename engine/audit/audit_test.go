@@ -13,6 +13,7 @@ import (
 
 	"commitlab/engine"
 	"commitlab/engine/audit"
+	"commitlab/engine/index"
 	"commitlab/engine/message"
 )
 
@@ -63,17 +64,19 @@ func golden(t *testing.T, name string) string {
 
 // written is a closed store of this engine: 300 messages in 3 queues, with keys,
 // over several files of the log.
-func written(t *testing.T) string {
+func written(t *testing.T) string { return write(t, 300, index.Layout{Slots: 101, Items: 250}) }
+
+func write(t *testing.T, messages int, layout index.Layout) string {
 	t.Helper()
 	dir := t.TempDir()
 	s, err := engine.Open(dir, engine.Options{
-		Dispatch: engine.On, CommitLogFileBytes: 16 << 10, ConsumeQueueFileBytes: 2000, IndexSlots: 101, IndexItems: 250, AppendCRC: engine.On,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Dispatch: engine.On, CommitLogFileBytes: 16 << 10, ConsumeQueueFileBytes: 2000, IndexSlots: layout.Slots, IndexItems: layout.Items,
+		AppendCRC: engine.On, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 300 {
+	for i := range messages {
 		p, err := message.Properties(nil).Append(message.PropertyKeys, fmt.Sprintf("key%d all", i))
 		if err != nil {
 			t.Fatal(err)
@@ -153,5 +156,18 @@ func TestDamagedGoldenStoresNameFileAndOffset(t *testing.T) {
 				t.Fatalf("got %d faults %v, want %s", r.FaultCount, r.Faults, want)
 			}
 		})
+	}
+}
+
+// All three layouts make files of one size, and a file with few items has zeros in
+// most places, which agree with much.
+func TestIndexLayoutIsFoundOut(t *testing.T) {
+	for _, layout := range []index.Layout{{Slots: 100, Items: 400}, {Slots: 105, Items: 399}, {Slots: 5, Items: 419}} {
+		for _, messages := range []int{1, 2, 50} {
+			r := verify(t, write(t, messages, layout))
+			if got := (index.Layout{Slots: r.Index.FileSlots, Items: r.Index.FileItems}); got != layout || !r.Clean() {
+				t.Errorf("%d messages: got %+v, want %+v; faults %v", messages, got, layout, r.Faults)
+			}
+		}
 	}
 }

@@ -69,7 +69,7 @@ func listIndex(r *Report, root string) ([]indexFile, error) {
 const ratio = index.DefaultItems / index.DefaultSlots
 
 // layoutOf finds out how many slots a file b has. Its size alone allows many
-// answers; the first and the last item, found where the header says, decide. The
+// answers; header, first and last item, found where they should be, decide. The
 // usual ratio is tried first. A file without items has no answer.
 func layoutOf(b []byte) (index.Layout, bool) {
 	fits := func(slots int64) (index.Layout, bool) {
@@ -77,17 +77,23 @@ func layoutOf(b []byte) (index.Layout, bool) {
 		l := index.Layout{Slots: int(slots), Items: int(rest / index.ItemBytes)}
 		return l, rest%index.ItemBytes == 0 && l.Check() == nil
 	}
-	usual := (int64(len(b)) - index.HeaderBytes) / (index.SlotBytes + ratio*index.ItemBytes)
-	if l, ok := fits(usual); ok && agreement(l, b) >= 3 {
-		return l, true
+	all := int64(len(b)) - index.HeaderBytes
+	usual, ok := fits(all / (index.SlotBytes + ratio*index.ItemBytes))
+	ok = ok && all%(index.SlotBytes+ratio*index.ItemBytes) == 0
+	if ok && agreement(usual, b) == agreeAll {
+		return usual, true
 	}
-	for slots := int64(1); slots*index.SlotBytes < int64(len(b)); slots++ {
-		if l, ok := fits(slots); ok && agreement(l, b) == 4 {
+	for slots := int64(1); slots*index.SlotBytes < all; slots++ {
+		if l, ok := fits(slots); ok && agreement(l, b) == agreeAll {
 			return l, true
 		}
 	}
-	return index.Layout{}, false
+	// One of the four may be the damage.
+	return usual, ok && agreement(usual, b) == agreeAll-1
 }
+
+// agreeAll is the most that agreement can return.
+const agreeAll = 4
 
 // agreement counts what of four things is true of a layout: the first item is where
 // the header's begin says, and ends its chain; the last one is where its end says,
@@ -117,6 +123,7 @@ type indexWalk struct {
 	files  []indexFile
 	layout index.Layout // given or of the last file; zero if unknown
 	given  bool
+	exists bool // there were files with items
 	r      *Report
 	l      *logWalk
 
@@ -139,7 +146,7 @@ func loadIndex(r *Report, root string, layout index.Layout, l *logWalk) (*indexW
 		}
 		return empty
 	})
-	return &indexWalk{files: files, layout: layout, given: layout != index.Layout{}, r: r, l: l}, nil
+	return &indexWalk{files: files, layout: layout, given: layout != index.Layout{}, exists: len(files) > 0, r: r, l: l}, nil
 }
 
 // load reads and audits files[0]. A file that cannot be understood is a fault and
@@ -160,7 +167,7 @@ func (w *indexWalk) load() error {
 		w.files = w.files[1:]
 		return nil
 	}
-	w.r.Index.Layout = w.layout
+	w.r.Index.FileSlots, w.r.Index.FileItems = w.layout.Slots, w.layout.Items
 	w.content, w.next = b, 1
 	for _, fault := range joined(w.layout.Audit(b)) {
 		w.r.fault(Index, f.name, 0, "%v", fault)
@@ -271,7 +278,7 @@ func (w *indexWalk) match(rec *message.Record) error {
 		}
 		w.pass(it)
 	}
-	if len(wanted) > 0 && w.r.Index.Items > 0 {
+	if len(wanted) > 0 && w.exists {
 		w.r.fault(Index, "index", 0, "%d of %d keys of the record at offset %d are missing", len(wanted), len(all), rec.PhysicalOffset)
 	}
 	return nil
@@ -313,7 +320,7 @@ func (w *indexWalk) rest() error {
 	if err := w.before(noLimit); err != nil {
 		return err
 	}
-	if w.r.Index.Items == 0 && w.r.Index.Keys > 0 {
+	if !w.exists && w.r.Index.Keys > 0 {
 		w.r.note("there is no index; the records of the log have %d keys", w.r.Index.Keys)
 	}
 	return nil

@@ -22,6 +22,9 @@ const (
 	statedBytes    = statedOffsetAt + 8
 )
 
+// headBytes is at least what stands in front of the body of any record.
+const headBytes = 128
+
 // A logWalk goes through a commit log from its first file to its end.
 type logWalk struct {
 	files chain
@@ -115,15 +118,17 @@ func (l *logWalk) step(f numbered, at int64) (next int64, fault *message.CheckEr
 		l.r.CommitLog.Blanks++
 		return f.size, nil, nil
 	}
-	known := magic == message.MagicV1 || magic == message.MagicV2
-	if known && size > left {
+	switch {
+	case size == 0 && magic == 0:
+		return at, &message.CheckError{Step: message.StepUnwritten}, nil
+	case magic != message.MagicV1 && magic != message.MagicV2:
+		return at + 1, &message.CheckError{Step: message.StepMagic, Got: int64(magic), Want: int64(message.MagicV1)}, nil
+	case size > left:
 		return at + 1, &message.CheckError{Step: message.StepBounds, Got: size, Want: left}, nil
 	}
-	b := head
-	if known && size > message.BlankBytes {
-		if b, err = l.src.view(f, at, size); err != nil {
-			return 0, nil, err
-		}
+	b, err := l.src.view(f, at, max(size, headBytes))
+	if err != nil {
+		return 0, nil, err
 	}
 	return l.record(f, at, b)
 }

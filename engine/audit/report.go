@@ -3,8 +3,6 @@ package audit
 import (
 	"fmt"
 	"math"
-
-	"commitlab/engine/index"
 )
 
 // listLimit is how many faults of one part, and how many notes, a report lists.
@@ -80,13 +78,14 @@ type QueuesReport struct {
 
 // IndexReport sums up the index.
 type IndexReport struct {
-	Files       int          `json:"files"`
-	Layout      index.Layout `json:"layout"` // of the last file; zero if no file has items
-	Items       int64        `json:"items"`
-	Live        int64        `json:"live"`    // of a record in the log
-	Expired     int64        `json:"expired"` // of a record before it
-	Keys        int64        `json:"keys"`    // that the records of the log have
-	PhysicalEnd int64        `json:"physicalEnd"`
+	Files       int   `json:"files"`
+	FileSlots   int   `json:"fileSlots"` // of the last file; 0 if no file has items
+	FileItems   int   `json:"fileItems"` // with item 0, which is never used
+	Items       int64 `json:"items"`
+	Live        int64 `json:"live"`    // of a record in the log
+	Expired     int64 `json:"expired"` // of a record before it
+	Keys        int64 `json:"keys"`    // that the records of the log have
+	PhysicalEnd int64 `json:"physicalEnd"`
 }
 
 func (r *Report) fault(part Part, file string, position int64, format string, args ...any) {

@@ -231,3 +231,36 @@ func TestLockInAMissingDirectoryIsNotALockedError(t *testing.T) {
 		t.Errorf("got %v, want os.ErrNotExist", err)
 	}
 }
+
+// Whoever only looks must see every owner, take nothing and drop nothing.
+func TestCheckLockNamesTheHolderAndLeavesTheLockAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	check := func(holder int) {
+		t.Helper()
+		err := CheckLock(path)
+		var locked *LockedError
+		if errors.As(err, &locked) != (holder != 0) || holder != 0 && locked.HolderPID != holder || holder == 0 && err != nil {
+			t.Fatalf("got %v, want holder %d (0: none)", err, holder)
+		}
+	}
+	check(0)
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("looking made the file: %v", err)
+	}
+	other := holdElsewhere(t, path)
+	check(other.Pid)
+	if err := other.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	other.Wait()
+	check(0)
+	l := acquire(t, path)
+	check(os.Getpid())
+	if got, err := child("try", path).Output(); err != nil || !strings.Contains(string(got), fmt.Sprintf("locked by %d", os.Getpid())) {
+		t.Fatalf("after looking, another process: %s, %v", got, err)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	check(0)
+}

@@ -65,3 +65,24 @@ func TestShortCheckpointIsAnErrorThatNamesItsSize(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+func TestReadingACheckpointMakesNone(t *testing.T) {
+	l := Layout(t.TempDir())
+	if _, err := l.ReadCheckpoint(); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("missing checkpoint: got %v", err)
+	}
+	if _, err := os.Stat(l.Checkpoint()); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("reading made the file: %v", err)
+	}
+	f, _, err := l.OpenCheckpoint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Checkpoint{CommitLogMs: 1, ConsumeQueueMs: 2, IndexMs: 3}
+	if err := errors.Join(f.Save(want), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := l.ReadCheckpoint(); err != nil || got != want {
+		t.Fatalf("got %+v, %v; want %+v", got, err, want)
+	}
+}
