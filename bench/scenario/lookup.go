@@ -66,7 +66,11 @@ var errAnswer = errors.New("wrong answer")
 // Op asks one question and copies the answer.
 func (l *lookup) Op(w *measure.Worker) error {
 	r := l.readers[w.ID]
-	q := l.ask(l, r, w)
+	return l.answer(r, l.ask(l, r, w))
+}
+
+// answer asks the store, copies the answer and judges it.
+func (l *lookup) answer(r *lookupReader, q question) error {
 	found, err := l.store.AppendQuery(r.found[:0], q.topic, q.key, 1, 0, math.MaxInt64)
 	if err != nil {
 		return err

@@ -4,56 +4,75 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"commitlab/bench/measure"
 	"commitlab/engine"
+	"commitlab/engine/segment"
 )
 
-// coldLookup is lookup with a log that is kept out of the page cache, so that
-// nearly every record comes from the disk. Beside it a ticker that shares
-// nothing with the readers shows what their waiting does to other goroutines.
+// coldLookup is lookup with a log that is not in the page cache, so that every
+// record comes from the disk. Beside the readers runs a ticker that shares
+// nothing with them: it shows what their waiting does to other goroutines.
 //
-//	workers   ask for a key, any of those stored       read
-//	ticker    is due every millisecond                 ticker: how late it was
-//	evictor   lets the log out of the page cache whenever more than
-//	          a few percent of it have come back
+//	log       │ block │ block │ block │ …     one read in each block,
+//	                                          in random order: a round
+//	          evict ─► round ─► evict ─► round ─► …
+//
+// The system reads more than it is asked for. A record is cold if nothing near
+// it was read since the log was evicted, so a round reads one record of each
+// block, and a block is larger than what Linux reads around a page by default. A
+// device may be set to more: with advise other than random the counter roundBytes
+// tells whether a round has warmed the whole log.
+//
+// The worker that finds a round at its end evicts the log while the others wait;
+// that is time of the operation turn, not of read within it.
+//
+// Note: a goroutine that evicted by time would be held up by the readers, and
+// the more so the worse their way of reading is: it let the log warm up.
 type coldLookup struct {
 	lookup
+	blocks []int // index in put of the first message of each block, and the end
+
+	round    sync.RWMutex // read-locked by readers
+	order    []int        // guarded by round; blocks in the order they are read
+	next     atomic.Int64 // place in order
+	rand     *rand.Rand   // guarded by round
+	evicting atomic.Bool
+
 	ticks  aside
 	stop   chan struct{}
-	beside sync.WaitGroup // ticker and evictor
+	ticker sync.WaitGroup
 
 	mu    sync.Mutex
 	cache cacheAccount // guarded by mu
-	err   error        // guarded by mu; of the evictor
 }
 
 // cacheAccount tells how cold the log was.
 type cacheAccount struct {
 	LogBytes int64 `json:"logBytes"`
-	// Unknown is why the system does not tell what is cached; the log is then
-	// evicted by time, and the figures below are zero.
+	Blocks   int   `json:"blocks"` // reads in a round
+	Rounds   int64 `json:"rounds"` // evictions
+	// Unknown is why the system does not tell what is cached; the figures below
+	// are then zero.
 	Unknown string `json:"unknown,omitempty"`
-	// FilledBytes were cached when the store had been filled, EvictedBytes of
-	// them after the first eviction no more.
-	FilledBytes  int64 `json:"filledBytes"`
-	EvictedBytes int64 `json:"evictedBytes"`
-	// CachedBytes were cached at the last look, at most MaxCachedBytes at any
-	// look since the readers began.
-	CachedBytes    int64 `json:"cachedBytes"`
-	MaxCachedBytes int64 `json:"maxCachedBytes"`
-	Evictions      int64 `json:"evictions"`
-	TicksLost      int64 `json:"ticksLost,omitempty"`
+	// FilledBytes were cached when the store had been filled, RoundBytes at most
+	// at the end of a round, LeftBytes at most after an eviction.
+	FilledBytes int64 `json:"filledBytes"`
+	RoundBytes  int64 `json:"roundBytes"`
+	LeftBytes   int64 `json:"leftBytes"`
+	TicksLost   int64 `json:"ticksLost,omitempty"`
 }
 
 const (
 	tickerInterval = time.Millisecond
-	evictorPause   = 20 * time.Millisecond
-	// coldShare of the log may be cached before it is evicted again: 1 in so many.
-	coldShare = 20
+	// coldBlockBytes is twice what Linux reads around a faulting page by default.
+	coldBlockBytes = 256 << 10
 )
 
 func newColdLookup(spec Spec) (measure.Instance, error) {
@@ -61,59 +80,92 @@ func newColdLookup(spec Spec) (measure.Instance, error) {
 		return nil, fmt.Errorf("maxBytes is %d, want a positive number of bytes", spec.MaxBytes)
 	}
 	return &coldLookup{
-		lookup: lookup{filled: filled{spec: spec}, ask: askUniform},
+		lookup: lookup{filled: filled{spec: spec}},
+		rand:   rand.New(rand.NewPCG(spec.Workload.Seed, 0)),
 		ticks:  aside{op: opTicker}, stop: make(chan struct{}),
 	}, nil
 }
 
-// needCold makes every record one that is read as the option coldRead says,
-// unless the limit was set.
+// needCold makes every record one that is read as the option coldRead says, and
+// has the system read what it is asked for alone, unless these were set.
 func needCold(o *engine.Options) error {
+	if o.Advise == "" {
+		o.Advise = segment.AdviseRandom
+	}
 	if o.ColdAfterBytes == 0 {
 		o.ColdAfterBytes = 1
 	}
 	return needDispatch(o)
 }
 
-// Setup fills the store and empties the page cache of its log.
+// Setup fills the store and evicts its log.
 func (c *coldLookup) Setup(ctx context.Context) error {
 	if err := c.lookup.Setup(ctx); err != nil {
 		return err
 	}
-	if err := c.cool(); err != nil {
+	end := c.put[len(c.put)-1].offset
+	for at := int64(0); at <= end; at += coldBlockBytes {
+		first := sort.Search(len(c.put), func(i int) bool { return c.put[i].offset >= at })
+		if n := len(c.blocks); n == 0 || first > c.blocks[n-1] { // not within a long message
+			c.order = append(c.order, len(c.blocks))
+			c.blocks = append(c.blocks, first)
+		}
+	}
+	c.blocks = append(c.blocks, len(c.put))
+	c.cache.LogBytes, c.cache.Blocks = end+int64(c.put[len(c.put)-1].size), len(c.order)
+	filled, err := c.cachedBytes()
+	if errors.Is(err, errors.ErrUnsupported) {
+		c.cache.Unknown, err = err.Error(), nil
+	}
+	c.cache.FilledBytes = filled
+	if err == nil {
+		err = c.begin()
+	}
+	if err != nil {
 		return errors.Join(err, c.store.Close())
 	}
-	c.beside.Go(c.tick)
-	c.beside.Go(c.evict)
+	c.ticker.Go(c.tick)
 	return nil
 }
 
-// cool evicts the log for the first time and keeps account.
-func (c *coldLookup) cool() error {
-	c.cache.LogBytes = c.put[len(c.put)-1].offset + int64(c.put[len(c.put)-1].size)
-	before, err := c.cachedBytes()
-	if errors.Is(err, errors.ErrUnsupported) {
-		c.cache.Unknown = err.Error()
-		return c.store.EvictLog()
-	}
-	if err == nil {
-		err = c.store.EvictLog()
-	}
-	if err != nil {
-		return err
-	}
-	after, err := c.cachedBytes()
-	c.cache.FilledBytes, c.cache.EvictedBytes = before, before-after
-	return err
-}
-
+// cachedBytes is how much of the log is in the page cache; 0 if that is not known.
 func (c *coldLookup) cachedBytes() (int64, error) {
+	if c.cache.Unknown != "" { // immutable after Setup
+		return 0, nil
+	}
 	stat, err := c.store.LogCache()
 	return stat.CachedPages * int64(os.Getpagesize()), err
 }
 
+// begin evicts the log and begins a round. The caller holds round, or is Setup.
+func (c *coldLookup) begin() error {
+	c.evicting.Store(true)
+	defer c.evicting.Store(false)
+	before, err := c.cachedBytes()
+	if err != nil {
+		return err
+	}
+	if err := c.store.EvictLog(); err != nil {
+		return err
+	}
+	after, err := c.cachedBytes()
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	if c.cache.Rounds > 0 {
+		c.cache.RoundBytes = max(c.cache.RoundBytes, before)
+	}
+	c.cache.LeftBytes = max(c.cache.LeftBytes, after)
+	c.cache.Rounds++
+	c.mu.Unlock()
+	c.rand.Shuffle(len(c.order), func(i, j int) { c.order[i], c.order[j] = c.order[j], c.order[i] })
+	c.next.Store(0)
+	return nil
+}
+
 // tick is due every millisecond and observes how late it is. One that is missed
-// is late as well.
+// is late as well; those of an eviction do not count.
 func (c *coldLookup) tick() {
 	begin := time.Now()
 	for due := tickerInterval; ; due += tickerInterval {
@@ -123,65 +175,53 @@ func (c *coldLookup) tick() {
 			return
 		default:
 		}
-		c.ticks.add(time.Since(begin) - due)
-	}
-}
-
-// evict keeps the log cold.
-func (c *coldLookup) evict() {
-	pause := time.NewTicker(evictorPause)
-	defer pause.Stop()
-	for {
-		select {
-		case <-c.stop:
-			return
-		case <-pause.C:
-		}
-		if err := c.evictIfWarm(); err != nil {
-			c.mu.Lock()
-			c.err = fmt.Errorf("keep the log cold: %w", err)
-			c.mu.Unlock()
-			return
+		if !c.evicting.Load() {
+			c.ticks.add(time.Since(begin) - due)
 		}
 	}
 }
 
-func (c *coldLookup) evictIfWarm() error {
-	known := c.cache.Unknown == "" // immutable after Setup
-	if known {
-		cached, err := c.cachedBytes()
-		if err != nil {
-			return err
-		}
-		c.mu.Lock()
-		c.cache.CachedBytes = cached
-		c.cache.MaxCachedBytes = max(c.cache.MaxCachedBytes, cached)
-		c.mu.Unlock()
-		if cached <= c.cache.LogBytes/coldShare { // immutable, too
-			return nil
-		}
-	}
-	if err := c.store.EvictLog(); err != nil {
+// Op takes the next block of the round and reads one message of it by key.
+func (c *coldLookup) Op(w *measure.Worker) error {
+	c.ticks.observe(w)
+	block, err := c.take()
+	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.cache.Evictions++
+	defer c.round.RUnlock()
+	first, end := c.blocks[block], c.blocks[block+1]
+	q := c.question(first + w.Rand.IntN(end-first))
+	start := w.Now()
+	if err := c.answer(c.readers[w.ID], q); err != nil {
+		return err
+	}
+	w.Observe(opRead, w.Now()-start)
 	return nil
 }
 
-// Op reads one message by its key.
-func (c *coldLookup) Op(w *measure.Worker) error {
-	c.ticks.observe(w)
-	return c.lookup.Op(w)
+// take returns a block that was not read in this round, with round read-locked
+// if there is no error.
+func (c *coldLookup) take() (block int, err error) {
+	for {
+		c.round.RLock()
+		if n := int(c.next.Add(1)) - 1; n < len(c.order) {
+			return c.order[n], nil
+		}
+		c.round.RUnlock()
+		if err := c.renew(); err != nil {
+			return 0, fmt.Errorf("keep the log cold: %w", err)
+		}
+	}
 }
 
-// Verify compares a sample, and fails if the log could not be kept cold.
-func (c *coldLookup) Verify(ctx context.Context) error {
-	c.mu.Lock()
-	err := c.err
-	c.mu.Unlock()
-	return errors.Join(err, c.lookup.Verify(ctx))
+// renew begins the next round, unless another worker has done so.
+func (c *coldLookup) renew() error {
+	c.round.Lock()
+	defer c.round.Unlock()
+	if int(c.next.Load()) < len(c.order) {
+		return nil
+	}
+	return c.begin()
 }
 
 // Counters are the store's own account and that of its page cache.
@@ -196,9 +236,9 @@ func (c *coldLookup) Counters() any {
 	}{c.store.Snapshot(), cache}
 }
 
-// Close ends what runs beside the workers and closes the store.
+// Close ends the ticker and closes the store.
 func (c *coldLookup) Close() error {
 	close(c.stop)
-	c.beside.Wait()
+	c.ticker.Wait()
 	return c.lookup.Close()
 }

@@ -19,7 +19,8 @@ const (
 	opLookup = "lookup" // one message by key, copied
 	opGet    = "get"    // neighbouring messages of a queue
 
-	opRead    = "read"     // the same from a cold log
+	opTurn    = "turn"     // a read, and now and then the eviction of the log before it
+	opRead    = "read"     // one message by key from a cold log, copied
 	opTicker  = "ticker"   // how late a goroutine is that is due every millisecond
 	opMix     = "mix"      // a put, and now and then a lookup
 	opTailGet = "tail_get" // what has come at the end of a queue
@@ -158,7 +159,7 @@ var All = []Scenario{
 	{
 		Name:    "lookup_cold",
 		Doc:     "the same from a log that is kept out of the page cache; a 1 ms ticker beside it",
-		Ops:     []string{opRead, opTicker},
+		Ops:     []string{opTurn, opRead, opTicker},
 		Primary: opRead, Writers: 64, MaxBytes: 2 << 30, Engine: true, Reads: true,
 		New:        newColdLookup,
 		needs:      needCold,
