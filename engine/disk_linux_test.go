@@ -172,6 +172,36 @@ func TestB56_B67_B70_FullDiskIsAnErrorAndHeals(t *testing.T) {
 	}
 }
 
+// B-56 at the end of a sparse file: what finds no block is the blank record. The
+// next file, already made, must not be left behind: no later roll could make it.
+func TestB56_BlankRecordWithoutABlockIsAnErrorAndHeals(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	dir := mountMemory(t, "2m")
+	const page = 4096
+	s := openUnchecked(t, filepath.Join(dir, "store"), small(Options{
+		CommitLogFileBytes: 16 * page, Allocate: segment.Sparse, Populate: segment.PopulateNone, FlushIntervalMs: 1 << 30,
+	}))
+	m := newMessage("t", 0, text("three pages", 3*page-overhead(t, "t")))
+	for range 5 { // the last page of the file stays a hole
+		put(t, s, m)
+	}
+	fillerPath := fill(t, dir, 0)
+	for range 3 {
+		if _, err := s.Put(m); !errors.Is(err, ErrDiskFull) {
+			t.Fatalf("got %v, want ErrDiskFull", err)
+		}
+	}
+	if err := os.Remove(fillerPath); err != nil {
+		t.Fatal(err)
+	}
+	if p := put(t, s, m); p.PhysicalOffset != 16*page || p.QueueOffset != 5 {
+		t.Errorf("after space returned: %+v, want the start of the second file", p)
+	}
+	audit(t, s)
+}
+
 // B-70: writers on a full disk are answered each time, none waits.
 func TestB70_ManyWritersOnAFullDiskAreAllAnswered(t *testing.T) {
 	if !inNamespace(t) {

@@ -28,10 +28,11 @@ func (l *Log) Flush() error {
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
 	if l.Failed() {
+		err := *l.refused.Load() // with the cause
 		if l.pool != nil {
-			l.pool.Fail(ErrSyncFailed)
+			l.pool.Fail(err)
 		}
-		return ErrSyncFailed
+		return err
 	}
 	now := l.publishedMs()
 	if _, err := l.commit(); err != nil {

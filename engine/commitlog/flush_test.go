@@ -129,6 +129,30 @@ func TestClosedGroupAnswersEverybody(t *testing.T) {
 	<-empty.join().done
 }
 
+// B-62 in small: one who appended before the log stopped, but asks for the sync
+// only after it, is answered.
+func TestB62_WaitThatBeginsAfterTheLastSyncIsAnswered(t *testing.T) {
+	for _, failure := range []error{nil, syscall.EIO} {
+		l, heap := newLog(t, func(o *Options) { o.GroupSync, o.FlushInterval = true, time.Hour })
+		l.Start()
+		p := mustAppend(t, l, 10)
+		if failure != nil {
+			heap.FailSync(failure, 1)
+		}
+		if err := l.Stop(); !errors.Is(err, failure) {
+			t.Errorf("stop: got %v, want %v", err, failure)
+		}
+		select {
+		case <-l.group.join().done:
+		default:
+			t.Fatal("whoever joins now waits for ever")
+		}
+		if err := l.WaitDurable(p.End(), time.Hour); !errors.Is(err, failure) {
+			t.Errorf("wait: got %v, want %v", err, failure)
+		}
+	}
+}
+
 // The durable time must not cover an append under way, which read its store time
 // earlier and is not in this sync.
 func TestDurableTimeDoesNotCoverAnAppendUnderWay(t *testing.T) {
