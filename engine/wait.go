@@ -33,10 +33,9 @@ func (w *waiters) notify(topic []byte, id int32) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	key := waitKey{string(topic), id}
-	if on := w.queues[key]; on != nil {
+	if on := w.queues[waitKey{string(topic), id}]; on != nil { // as a literal the key costs no copy
 		close(on.ready)
-		delete(w.queues, key)
+		delete(w.queues, waitKey{string(topic), id})
 	}
 }
 
