@@ -124,7 +124,7 @@ func (r *readingRegion) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // Goal: coldAfterBytes decides, and a system call is made for cold records
-// only: one, or two for a record longer than a page.
+// only: one, or two for a record that ends in another page.
 func TestOnlyRecordsFarBehindTheEndAreCold(t *testing.T) {
 	for how, calls := range map[segment.ColdRead]func(*reading) int64{
 		segment.ColdPopulate: func(r *reading) int64 { return r.populates.Load() },

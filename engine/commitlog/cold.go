@@ -8,9 +8,16 @@ import (
 	"commitlab/engine/segment"
 )
 
-// coldProbeBytes is what is read of a cold record before its size is known. Most
-// records need no second system call.
-const coldProbeBytes = 4096
+// coldProbe is what is read of a cold record before its size is known: no page
+// that the record may not need. A record that ends in another page than it
+// begins in takes a second system call.
+func coldProbe(pos, readable int64) int64 {
+	n := pageBytes - pos%pageBytes
+	if n < message.BlankBytes { // no room for the header
+		n += pageBytes
+	}
+	return min(n, readable)
+}
 
 // coldView returns a view that begins at pos and holds at least the record
 // there, if the readable bytes behind pos do. The wait for the disk is where the
@@ -27,7 +34,7 @@ func (l *Log) coldView(f *segment.File, pos, readable int64) (segment.View, erro
 
 // copied reads the record at pos into memory of the heap.
 func copied(f *segment.File, pos, readable int64) (segment.View, error) {
-	probe := min(readable, coldProbeBytes)
+	probe := coldProbe(pos, readable)
 	view, err := f.Copy(pos, probe)
 	if err != nil {
 		return segment.View{}, err
@@ -48,7 +55,7 @@ func (l *Log) populated(f *segment.File, pos, readable int64) (segment.View, err
 	if err != nil {
 		return segment.View{}, err
 	}
-	probe := min(readable, coldProbeBytes)
+	probe := coldProbe(pos, readable)
 	if !l.prefetch(f, pos, probe) {
 		return view, nil
 	}

@@ -32,7 +32,8 @@ func (l *Log) commit() (int64, error) {
 	}
 }
 
-// pageBytes is the page in which least-pages options count.
+// pageBytes is the page in which least-pages options count and cold records are
+// read.
 const pageBytes = 4096
 
 // A committer commits transient buffers every interval. It is a service, used
