@@ -50,7 +50,7 @@ func NewWaiter(clock *Clock, mode Mode, neighbours int, stop <-chan struct{}) *W
 	return &Waiter{
 		clock: clock,
 		mode:  mode,
-		yield: neighbours >= runtime.GOMAXPROCS(0),
+		yield: neighbours >= min(runtime.GOMAXPROCS(0), runtime.NumCPU()),
 		stop:  stop,
 		timer: timer,
 	}

@@ -64,8 +64,9 @@ func (r Run) Execute(ctx context.Context, create func(result.Manifest) (*result.
 
 	out := &sink{writer: w, opened: r.Warmup, observe: r.Observe}
 	outcome, runErr := measure.Run(ctx, instance, r.plan(w.Dir()), out)
+	flushErr := out.flush()
 	end, err = r.end(outcome, out.last)
-	if err != nil {
+	if err = errors.Join(flushErr, err); err != nil {
 		return end, err
 	}
 	end.Warnings = append(end.Warnings, log.warnings()...)

@@ -9,12 +9,48 @@ import (
 
 // sink writes what a run measures to its files. Called from the run's own
 // goroutine only.
+//
+// Encoding a tick takes milliseconds of a processor, which on a small machine is
+// the one that the measured goroutines need. A short run is therefore kept in
+// memory and written behind its end; a long one is written in between, so that memory
+// stays bounded.
 type sink struct {
 	writer *result.Writer
 	opened time.Duration // when the window opened, on the run's clock
 	// observe sees every tick before it is written; nil is allowed.
 	observe func(measure.Tick)
-	last    any // counters of the last tick
+	last    any            // counters of the last tick
+	kept    []func() error // ticks and outliers not yet written, in order
+	weight  int            // of what is kept
+}
+
+// What is kept weighs about a KiB for an outlier and a MiB for a tick with its
+// histograms; keptWeight bounds it to 64 MiB or so.
+const (
+	outlierWeight = 1
+	tickWeight    = 1 << 10
+	keptWeight    = 64 << 10
+)
+
+// keep takes one item to be written later.
+func (s *sink) keep(weight int, write func() error) error {
+	s.kept = append(s.kept, write)
+	if s.weight += weight; s.weight < keptWeight {
+		return nil
+	}
+	return s.flush()
+}
+
+// flush writes what is kept.
+func (s *sink) flush() error {
+	for _, write := range s.kept {
+		if err := write(); err != nil {
+			return err
+		}
+	}
+	clear(s.kept) // lets the histograms go
+	s.kept, s.weight = s.kept[:0], 0
+	return nil
 }
 
 func (s *sink) Tick(t measure.Tick) error {
@@ -38,7 +74,7 @@ func (s *sink) Tick(t measure.Tick) error {
 			LagExtremes:      result.Extremes{MaxNs: op.Max.Lag, OverRange: op.Over.Lag},
 		})
 	}
-	return s.writer.Tick(out)
+	return s.keep(tickWeight, func() error { return s.writer.Tick(out) })
 }
 
 func (s *sink) Outlier(o measure.Outlier) error {
@@ -56,5 +92,5 @@ func (s *sink) Outlier(o measure.Outlier) error {
 			out.Offset = &offset
 		}
 	}
-	return s.writer.Outlier(out)
+	return s.keep(outlierWeight, func() error { return s.writer.Outlier(out) })
 }

@@ -80,7 +80,7 @@ func (l *Log) append(m *message.Message, plan *message.Plan) (pos Position, err 
 	if queued {
 		*next++
 	}
-	l.appended(pos.End(), 1, size, pos.StoreTimestampMs)
+	l.appended(1, size, pos.StoreTimestampMs)
 	return pos, nil
 }
 
@@ -122,7 +122,7 @@ func (l *Log) appendBatch(batch []message.Message, plans []message.Plan, out []P
 	}
 	tail.Publish(total)
 	*next += int64(len(batch))
-	l.appended(offset, int64(len(batch)), total, now)
+	l.appended(int64(len(batch)), total, now)
 	return nil
 }
 
@@ -136,16 +136,12 @@ func (l *Log) unbacked(err error, size int64) error {
 	return err
 }
 
-// appended counts, and wakes the window when the writer has used a step of it.
-func (l *Log) appended(end, records, size, storeMs int64) {
+// appended counts.
+func (l *Log) appended(records, size, storeMs int64) {
 	l.counts.appends += records
 	l.counts.bytes += size
 	if l.storedMs.Load() != storeMs {
 		l.storedMs.Store(storeMs)
-	}
-	if end >= l.windowAt && l.window != nil {
-		l.windowAt = end + segment.WindowStepBytes
-		l.loops.window.Wake()
 	}
 }
 

@@ -44,9 +44,8 @@ type Log struct {
 
 	lock appendLock
 	// Guarded by lock.
-	offsets  queueOffsets
-	counts   appendCounts
-	windowAt int64 // appended offset at which the window is woken
+	offsets queueOffsets
+	counts  appendCounts
 
 	storedMs atomic.Int64 // store time of the last published append; written under lock
 
@@ -92,13 +91,16 @@ func Open(dir string, o Options, h History) (*Log, error) {
 	return l, nil
 }
 
+// backgroundNice is the priority of the services that make pages: on a machine
+// without a processor to spare they must not take the writer's.
+const backgroundNice = 10
+
 // Start begins the background services, in the order in which data flows.
 func (l *Log) Start() {
 	warn := service.WarnOnce(l.opt.Logger)
-	l.loops.pulse = service.Start(&pulse{log: l, limit: l.opt.BusyAfter}, service.Options{Interval: pulseInterval, Timed: true, OnError: warn})
-	l.loops.prealloc = service.Start(l.prealloc, service.Options{Interval: time.Second, OnError: warn})
+	l.loops.prealloc = service.Start(l.prealloc, service.Options{Interval: time.Second, Nice: backgroundNice, OnError: warn})
 	if l.window != nil {
-		l.loops.window = service.Start(l.window, service.Options{Interval: time.Second, OnError: warn})
+		l.loops.window = service.Start(l.window, service.Options{Interval: time.Second, Nice: backgroundNice, OnError: warn})
 	}
 	if l.pool != nil && !l.opt.GroupSync {
 		l.loops.commit = service.Start(&committer{log: l}, service.Options{Interval: l.opt.CommitInterval, OnError: warn})
@@ -109,6 +111,8 @@ func (l *Log) Start() {
 		next = tail.End()
 	}
 	l.prealloc.Request(next)
+	// Last: it wakes the others.
+	l.loops.pulse = service.Start(&pulse{log: l, limit: l.opt.BusyAfter}, service.Options{Interval: pulseInterval, Timed: true, OnError: warn})
 }
 
 // Min is the offset of the first byte still in the log.

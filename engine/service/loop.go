@@ -16,6 +16,7 @@ package service
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"runtime/pprof"
 	"sync"
 	"time"
@@ -37,6 +38,10 @@ type Options struct {
 	Interval time.Duration
 	// Timed makes wake-ups not shorten the wait: Step runs once per Interval.
 	Timed bool
+	// Nice, if positive, runs the service on a thread of its own with so much
+	// less priority (see nice(2)), for work that must not take a processor from
+	// those who wait for it. Where threads have no priority nothing happens.
+	Nice int
 	// OnError is told what a Step returned. The loop then waits for the next
 	// turn as if there had been no work. Nil drops nothing silently: it panics
 	// on the first error, so a service that can fail must set it.
@@ -73,6 +78,12 @@ func (l *Loop) Stop() {
 
 func (l *Loop) run() {
 	defer close(l.done)
+	if l.opt.Nice > 0 {
+		// The thread ends with the goroutine, so its priority is never given
+		// to another one.
+		runtime.LockOSThread()
+		lowerPriority(l.opt.Nice)
+	}
 	timer := time.NewTimer(l.opt.Interval)
 	defer timer.Stop()
 	for {
