@@ -12,8 +12,8 @@ import (
 //
 // Encoding a tick takes milliseconds of a processor, which on a small machine is
 // the one that the measured goroutines need. A short run is therefore kept in
-// memory and written behind its end; a long one is written in between, so that memory
-// stays bounded.
+// memory and written behind its end; a long one is written every few seconds, so
+// that memory stays bounded and little is lost if the process is killed.
 type sink struct {
 	writer *result.Writer
 	opened time.Duration // when the window opened, on the run's clock
@@ -21,25 +21,16 @@ type sink struct {
 	observe func(measure.Tick)
 	last    any            // counters of the last tick
 	kept    []func() error // ticks and outliers not yet written, in order
-	weight  int            // of what is kept
+	ticks   int            // of kept
+	written time.Time      // end of the last tick that was written
 }
 
-// What is kept weighs about a KiB for an outlier and a MiB for a tick with its
-// histograms; keptWeight bounds it to 64 MiB or so.
+// keptFor is how much of a run is kept in memory; keptTicks bounds it further,
+// with about a MiB of histograms each.
 const (
-	outlierWeight = 1
-	tickWeight    = 1 << 10
-	keptWeight    = 64 << 10
+	keptFor   = 5 * time.Second
+	keptTicks = 64
 )
-
-// keep takes one item to be written later.
-func (s *sink) keep(weight int, write func() error) error {
-	s.kept = append(s.kept, write)
-	if s.weight += weight; s.weight < keptWeight {
-		return nil
-	}
-	return s.flush()
-}
 
 // flush writes what is kept.
 func (s *sink) flush() error {
@@ -49,7 +40,7 @@ func (s *sink) flush() error {
 		}
 	}
 	clear(s.kept) // lets the histograms go
-	s.kept, s.weight = s.kept[:0], 0
+	s.kept, s.ticks = s.kept[:0], 0
 	return nil
 }
 
@@ -74,7 +65,15 @@ func (s *sink) Tick(t measure.Tick) error {
 			LagExtremes:      result.Extremes{MaxNs: op.Max.Lag, OverRange: op.Over.Lag},
 		})
 	}
-	return s.keep(tickWeight, func() error { return s.writer.Tick(out) })
+	s.kept = append(s.kept, func() error { return s.writer.Tick(out) })
+	if s.written.IsZero() {
+		s.written = t.Start
+	}
+	if s.ticks++; s.ticks < keptTicks && t.End.Sub(s.written) < keptFor {
+		return nil
+	}
+	s.written = t.End
+	return s.flush()
 }
 
 func (s *sink) Outlier(o measure.Outlier) error {
@@ -92,5 +91,6 @@ func (s *sink) Outlier(o measure.Outlier) error {
 			out.Offset = &offset
 		}
 	}
-	return s.keep(outlierWeight, func() error { return s.writer.Outlier(out) })
+	s.kept = append(s.kept, func() error { return s.writer.Outlier(out) })
+	return nil
 }
