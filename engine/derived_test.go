@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	auditor "commitlab/engine/audit"
 	"commitlab/engine/consumequeue"
 	"commitlab/engine/index"
 	"commitlab/engine/message"
@@ -78,6 +80,23 @@ func checkDerived(t testing.TB, s *Store) {
 	}
 	if s.index != nil {
 		checkIndex(t, s, items)
+	}
+}
+
+// auditClosed demands that the independent audit finds nothing wrong with the
+// directory of a store that was closed.
+func auditClosed(t testing.TB, s *Store) {
+	t.Helper()
+	o := auditor.Options{DelayLevels: s.opt.DelayLevels}
+	if s.index != nil {
+		o.IndexSlots, o.IndexItems = s.opt.IndexSlots, s.opt.IndexItems
+	}
+	report, err := auditor.Verify(context.Background(), string(s.dir), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range report.Faults {
+		t.Errorf("audit: %+v", fault)
 	}
 }
 
@@ -152,14 +171,17 @@ func dispatched(t testing.TB, s *Store) {
 }
 
 // eventually waits until a condition holds, and fails the test if it does not come
-// true in any time that a slow machine may need.
+// true in any time that a slow machine may need. It counts its own turns, so that
+// a process which was stopped for long has as many left as before.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("timed out waiting for: %s", what)
+	for range 30_000 {
+		if holds() {
+			return
 		}
+		time.Sleep(time.Millisecond)
 	}
+	t.Fatalf("timed out waiting for: %s", what)
 }
 
 // derivedFiles returns the content of all queue and index files of a store

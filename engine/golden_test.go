@@ -77,6 +77,7 @@ func TestGoldenStores(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
+			auditClosed(t, s)
 			for _, dir := range []string{s.dir.ConsumeQueue(), s.dir.Index()} {
 				if err := os.RemoveAll(dir); err != nil {
 					t.Fatal(err)

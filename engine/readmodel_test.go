@@ -400,6 +400,7 @@ func (m *readModel) reopen(rt *rapid.T) {
 	if err := m.store.Close(); err != nil {
 		rt.Fatalf("close: %v", err)
 	}
+	auditClosed(fatal{rt: rt}, m.store)
 	m.open(rt)
 	m.flushed = len(m.log)
 	checkDerived(fatal{rt: rt}, m.store)

@@ -122,6 +122,7 @@ func TestB87_RebuiltFilesEqualTheOriginals(t *testing.T) {
 					if err := again.Close(); err != nil {
 						t.Fatal(err)
 					}
+					auditClosed(t, again)
 					sameFiles(t, live, derivedFiles(t, storedir.Layout(dir)))
 					if t.Failed() {
 						t.Fatalf("lost %v of the %s store", lost, map[bool]string{true: "clean", false: "killed"}[dir == clean])

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 )
 
 // waitFor starts a Wait and returns its result as a channel, once it is waiting.
@@ -20,15 +19,17 @@ func waitFor(t testing.TB, s *Store, ctx context.Context, topic string, id int32
 }
 
 // within returns what arrives on done, and fails the test if nothing does.
-func within(t testing.TB, done <-chan error) error {
+func within(t testing.TB, done <-chan error) (err error) {
 	t.Helper()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(30 * time.Second):
-		t.Fatal("reader was not woken")
-		return nil
-	}
+	eventually(t, "a reader to be woken", func() bool {
+		select {
+		case err = <-done:
+			return true
+		default:
+			return false
+		}
+	})
+	return err
 }
 
 func TestWaitReturnsWhenTheMessageCanBeRead(t *testing.T) {
