@@ -3,6 +3,7 @@ package commitlog
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -143,6 +144,10 @@ type group struct {
 	mu   sync.Mutex
 	next *round // guarded by mu; nil while nobody waits
 	last *round // guarded by mu; what everybody is told once the group is closed
+
+	// Of the caller of sync.
+	expected int           // appenders that wait for a sync, as of the last one
+	lastSync time.Duration // how long it took
 }
 
 // A round is one sync and those who wait for it.
@@ -168,16 +173,41 @@ func (g *group) join() *round {
 // sync takes the waiting round, runs flush for it and wakes its members with
 // the outcome. It returns how many they were.
 func (g *group) sync(flush func() error) (members int, err error) {
+	if g.waiting() == 0 {
+		return 0, nil
+	}
+	g.gather()
 	g.mu.Lock()
 	r := g.next
 	g.next = nil
 	g.mu.Unlock()
-	if r == nil {
-		return 0, nil
-	}
+	start := time.Now()
 	r.err = flush()
+	g.lastSync, g.expected = time.Since(start), r.members+g.waiting()
 	close(r.done)
 	return r.members, r.err
+}
+
+// gather waits, for at most a quarter of the last sync, until those have joined
+// who are about to: the members of the last round, who were just woken and may
+// come back, and those who joined while it was synced. Without it the first few
+// to come back would have a sync of their own, and the others would wait for it
+// and for the next. A lone appender is not kept waiting.
+func (g *group) gather() {
+	start := time.Now()
+	for g.waiting() < g.expected && time.Since(start) < g.lastSync/4 {
+		runtime.Gosched()
+	}
+}
+
+// waiting is the number of members of the round to come.
+func (g *group) waiting() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.next == nil {
+		return 0
+	}
+	return g.next.members
 }
 
 // close tells those who wait, and all who come later, the outcome of the final
