@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"commitlab/engine/message"
+	"commitlab/engine/segment"
 	"commitlab/engine/storedir"
 )
 
@@ -217,7 +218,7 @@ func TestDelayedMessagesSurviveAPowerCut(t *testing.T) {
 		for seed := range uint64(8) {
 			rng := rand.New(rand.NewPCG(seed, 7))
 			m := newSeam()
-			o := m.options(Options{Dispatch: On, DelayLevels: "1h", Flush: flush, FlushIntervalMs: 1 << 30, CommitLogFileBytes: 8 << 10})
+			o := m.options(Options{Dispatch: On, DelayLevels: "1h", Flush: flush, FlushIntervalMs: 1 << 30, CommitLogFileBytes: 8 << 10, Preallocate: Off, Populate: segment.PopulateNone})
 			s := openByHand(t, scratch(t), o)
 			var want []string
 			for i := range 10 {
@@ -241,6 +242,7 @@ func TestDelayedMessagesSurviveAPowerCut(t *testing.T) {
 					}
 				}
 			}
+			s.services.dispatch.Stop() // nobody writes while the power goes off
 			clone := scratch(t) + "/clone"
 			if err := m.heap.CrashClone(string(s.dir), clone, rng); err != nil {
 				t.Fatal(err)
