@@ -113,10 +113,18 @@ func TestB56_B67_B70_FullDiskIsAnErrorAndHeals(t *testing.T) {
 				dir := mountMemory(t, "16m")
 				o.Allocate, o.CommitLogFileBytes, o.TransientBufferBytes = allocate, 1<<20, 1<<20
 				s := openUnchecked(t, filepath.Join(dir, "store"), small(o))
+				first := newMessage("t", 0, "first")
+				p, err := s.Put(first)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all := []stored{asStored(first, p)}
+				// Filling takes all space for a moment: no file may be made then.
+				for o.Preallocate != Off && !s.Snapshot().CommitLog.Prepared {
+					time.Sleep(time.Millisecond)
+				}
 				fillerPath := fill(t, dir, 5<<20)
 
-				var all []stored
-				var err error
 				for i := 0; err == nil; i++ {
 					if i > 3000 {
 						t.Fatal("3000 messages of 10 kB fit 16 MiB")
@@ -152,7 +160,7 @@ func TestB56_B67_B70_FullDiskIsAnErrorAndHeals(t *testing.T) {
 					t.Fatal(err)
 				}
 				m := newMessage("t", 0, text("after", 10_000))
-				p, err := s.Put(m)
+				p, err = s.Put(m)
 				for deadline := time.Now().Add(20 * time.Second); errors.Is(err, ErrDiskFull) && time.Now().Before(deadline); p, err = s.Put(m) {
 					time.Sleep(10 * time.Millisecond) // the next attempt to make a file is due
 				}

@@ -71,6 +71,9 @@ func (d *dispatcher) Step(time.Time) (worked int, err error) {
 	data := view.Bytes()
 	for pos := 0; pos < min(len(data), dispatchStepBytes); {
 		if _, magic, err := message.RecordSize(data[pos:]); err == nil && magic == message.MagicBlank {
+			if fileEnd > limit {
+				return worked, nil // the file is just being closed
+			}
 			d.at.Store(fileEnd)
 			return worked + 1, nil
 		}

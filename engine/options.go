@@ -40,7 +40,8 @@ type Options struct {
 	PageCacheBusyMs int64 `json:"pageCacheBusyMs"`
 
 	// Allocate says where the blocks of a new file come from: "fallocate",
-	// "zerofill" or "sparse". Default fallocate, with syncPath pwrite zerofill.
+	// "zerofill" or "sparse". Default fallocate, with flush sync and syncPath
+	// pwrite zerofill.
 	Allocate segment.Allocation `json:"allocate"`
 	// Preallocate "on" makes the next file while the current one is written.
 	Preallocate string `json:"preallocate"`
@@ -51,8 +52,8 @@ type Options struct {
 	PopulateWindowBytes int64 `json:"populateWindowBytes"`
 	// WarmUp "touch" stores a byte to every page of a new file.
 	WarmUp segment.WarmUp `json:"warmUp"`
-	// MemoryLock keeps the current and the next file in memory: "none", "file"
-	// or "onfault".
+	// MemoryLock keeps new files in memory, the current and the next one: "none",
+	// "file" or "onfault".
 	MemoryLock segment.MemoryLock `json:"memoryLock"`
 	// Advise tells the kernel how mappings are used: "normal", "sequential",
 	// "random", "willneed" or "hugepage".

@@ -27,10 +27,12 @@ func (v *services) start(s *Store) {
 	if s.dispatch != nil {
 		v.dispatch = run(s.dispatch, time.Second)
 		v.queueFlush = run(newQueueFlusher(s), time.Duration(s.opt.FlushIntervalConsumeQueueMs)*time.Millisecond)
-		v.delivery = run(s.delivery.service, deliveryInterval)
 	}
 	v.checkpoint = run(s.checkpoint, checkpointInterval)
 	s.log.Start()
+	if s.dispatch != nil { // after the log: it puts messages
+		v.delivery = run(s.delivery.service, deliveryInterval)
+	}
 }
 
 // beat is called by the log about every millisecond.

@@ -131,7 +131,8 @@ func (s *Store) loadDerived(clean bool, saved storedir.Checkpoint) (err error) {
 	return s.reconcile(clean)
 }
 
-// release gives back what load has opened, without making anything durable.
+// release gives back what load has opened. Whether it is durable is the caller's
+// concern.
 func (s *Store) release() error {
 	var errs []error
 	if s.index != nil {

@@ -35,7 +35,7 @@ type tickets struct {
 func newTickets(p pace.Pacer) *tickets {
 	return &tickets{
 		pacer:    p,
-		watchers: int32(runtime.GOMAXPROCS(0)),
+		watchers: int32(min(runtime.GOMAXPROCS(0), runtime.NumCPU())),
 		wake:     make(chan struct{}, 1),
 	}
 }

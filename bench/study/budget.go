@@ -36,9 +36,10 @@ func RoomAt(dir string) (Room, error) {
 // is what the schedule will write, with a twentieth to spare; a disk that
 // would be more than half full of it is an error. A closed loop takes the
 // scenario's default, cut to half of the disk and a quarter of the memory, so
-// that it does not measure paging.
+// that it does not measure paging; so does a scenario that only reads, whose
+// budget is what it reads from.
 func Budget(s scenario.Scenario, w workload.Spec, p pace.Pacer, length time.Duration, room Room) (int64, error) {
-	if pace.IsClosed(p) {
+	if s.Reads || pace.IsClosed(p) {
 		budget := min(s.MaxBytes, room.Disk/2)
 		if room.Memory > 0 {
 			budget = min(budget, room.Memory/4)

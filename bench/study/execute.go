@@ -67,7 +67,8 @@ func (r Run) Execute(ctx context.Context, create func(result.Manifest) (*result.
 	flushErr := out.flush()
 	end, err = r.end(outcome, out.last)
 	if err = errors.Join(flushErr, err); err != nil {
-		return end, err
+		end.Status, end.Reason = result.Failed, err.Error()
+		return end, errors.Join(err, w.End(end))
 	}
 	end.Warnings = append(end.Warnings, log.warnings()...)
 	if runErr != nil && errors.Is(runErr, context.Canceled) {

@@ -46,6 +46,9 @@ func (p *Process) Launch(ctx context.Context, dir *result.Dir, slot result.Slot)
 	cmd.Cancel = stdin.Close
 	cmd.WaitDelay = killAfter
 	err = cmd.Run()
+	if cmd.ProcessState == nil && ctx.Err() != nil {
+		return ctx.Err() // cancelled before it began
+	}
 	if errors.Is(err, context.Canceled) && cmd.ProcessState.Success() {
 		return nil // ended as it was told to
 	}

@@ -25,22 +25,23 @@ type sink struct {
 	written time.Time      // end of the last tick that was written
 }
 
-// keptFor is how much of a run is kept in memory; keptTicks bounds it further,
-// with about a MiB of histograms each.
+// keptFor is how much of a run is kept in memory, more than a run of the usual
+// five seconds; keptTicks bounds it for short ticks, each with about a MiB of
+// histograms.
 const (
-	keptFor   = 5 * time.Second
+	keptFor   = 6 * time.Second
 	keptTicks = 64
 )
 
 // flush writes what is kept.
 func (s *sink) flush() error {
-	for _, write := range s.kept {
+	kept := s.kept
+	s.kept, s.ticks = nil, 0 // written once, whatever comes of it
+	for _, write := range kept {
 		if err := write(); err != nil {
 			return err
 		}
 	}
-	clear(s.kept) // lets the histograms go
-	s.kept, s.ticks = s.kept[:0], 0
 	return nil
 }
 

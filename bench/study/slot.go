@@ -22,6 +22,10 @@ func RunSlot(ctx context.Context, dir *result.Dir, slot result.Slot, root string
 		return err
 	}
 	r.Spec.Dir = StoreDir(root, slot)
+	// An earlier attempt that was killed left its store.
+	if err := removeStore(r.Spec.Dir); err != nil {
+		return err
+	}
 	_, err = r.Execute(ctx, dir.CreateRun)
 	return err
 }

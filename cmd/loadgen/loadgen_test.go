@@ -371,20 +371,14 @@ scenarios:
 	}
 	cmd, stdout, stderr := command(t, "study", path)
 	// Interrupt the second of the two runs.
-	awaitFile(t, filepath.Join(cmd.Dir, "results/*-long/runs/*/001", result.CountersFile))
-	for n := 0; n < 2; {
-		manifests, err := filepath.Glob(filepath.Join(cmd.Dir, "results/*-long/runs/*/001", result.CountersFile))
+	for n := 0; n < 2; time.Sleep(5 * time.Millisecond) {
+		manifests, err := filepath.Glob(filepath.Join(cmd.Dir, "results/*-long/runs/*/001", result.ManifestFile))
 		if err != nil {
 			t.Fatal(err)
 		}
-		n = 0
-		for _, m := range manifests {
-			if info, err := os.Stat(m); err == nil && info.Size() > 0 {
-				n++
-			}
-		}
-		time.Sleep(5 * time.Millisecond)
+		n = len(manifests)
 	}
+	time.Sleep(time.Second) // into its window
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}

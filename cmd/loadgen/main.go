@@ -38,12 +38,12 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// sparePs gives the scheduler twice as many Ps as there are processors, unless
-// the environment says otherwise. A system call that takes long (a sync, a
+// sparePs gives the scheduler twice as many Ps as there are processors to use,
+// unless the environment says otherwise. A system call that takes long (a sync, a
 // populate) keeps its P until the runtime's monitor takes it away, up to 10 ms
 // later; with two Ps that stops the generator, and the lab would measure it.
 func sparePs() {
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(2 * runtime.NumCPU())
+		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 	}
 }

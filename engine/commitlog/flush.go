@@ -84,7 +84,7 @@ func (l *Log) publishedMs() int64 {
 type flusher struct {
 	log      *Log
 	thorough time.Time // of the last flush that took whatever there was
-	grouped  time.Time // of the last group sync
+	grouped  time.Time // of the last Step that did a group sync
 }
 
 // Name implements service.Service.
@@ -121,7 +121,7 @@ func (f *flusher) Step(now time.Time) (int, error) {
 // WaitDurable returns when the log is durable up to end, an offset that was
 // appended. It fails with ErrFlushTimeout after timeout, with ErrSyncFailed if
 // the sync failed, or with a disk error if the bytes could not be committed.
-// Only with GroupSync does anybody hurry.
+// For logs with GroupSync: otherwise nobody answers but Close.
 func (l *Log) WaitDurable(end int64, timeout time.Duration) error {
 	if l.flushed.Load() >= end {
 		return nil
@@ -148,6 +148,7 @@ type group struct {
 	// Of the caller of sync.
 	expected int           // appenders that wait for a sync, as of the last one
 	lastSync time.Duration // how long it took
+	syncedAt time.Time     // when it ended
 }
 
 // A round is one sync and those who wait for it.
@@ -183,21 +184,35 @@ func (g *group) sync(flush func() error) (members int, err error) {
 	g.mu.Unlock()
 	start := time.Now()
 	r.err = flush()
-	g.lastSync, g.expected = time.Since(start), r.members+g.waiting()
+	g.syncedAt = time.Now()
+	g.lastSync, g.expected = g.syncedAt.Sub(start), r.members+g.waiting()
 	close(r.done)
 	return r.members, r.err
 }
 
-// gather waits, for at most a quarter of the last sync, until those have joined
-// who are about to: the members of the last round, who were just woken and may
-// come back, and those who joined while it was synced. Without it the first few
-// to come back would have a sync of their own, and the others would wait for it
-// and for the next. A lone appender is not kept waiting.
+// gather waits a moment until those have joined who are about to: the members of
+// the last round, who were just woken and may come back, and those who joined
+// while it was synced. Without it the first few to come back would have a sync
+// of their own, and the others would wait for it and for the next.
 func (g *group) gather() {
 	start := time.Now()
-	for g.waiting() < g.expected && time.Since(start) < g.lastSync/4 {
+	patience := gatherPatience(g.lastSync, start.Sub(g.syncedAt))
+	for g.waiting() < g.expected && time.Since(start) < patience {
 		runtime.Gosched()
 	}
+}
+
+// maxGather bounds the wait of gather after a sync that stalled.
+const maxGather = time.Millisecond
+
+// gatherPatience is how long to wait for those who waited for the last sync:
+// a quarter of what it took, and not at all when it ended longer ago than that,
+// because then they are not coming back.
+func gatherPatience(lastSync, ago time.Duration) time.Duration {
+	if ago > lastSync {
+		return 0
+	}
+	return min(lastSync/4, maxGather)
 }
 
 // waiting is the number of members of the round to come.

@@ -47,6 +47,8 @@ type Log struct {
 	offsets queueOffsets
 	counts  appendCounts
 
+	lastCounts atomic.Pointer[appendCounts] // as of the last snapshot that got the lock
+
 	storedMs atomic.Int64 // store time of the last published append; written under lock
 
 	refused atomic.Pointer[error] // why appends are refused; nil while accepted

@@ -1,5 +1,7 @@
 package commitlog
 
+import "runtime"
+
 // A Snapshot is the state of a log at one moment, for reports. Counters count
 // from Open; fields ending in Ns are nanoseconds.
 type Snapshot struct {
@@ -32,11 +34,31 @@ type Snapshot struct {
 	OvertakenBytes int64 `json:"overtakenBytes"` // written before the window had populated them
 }
 
-// Snapshot returns the state now. It takes the append lock for a moment.
+// countsTries is how often a snapshot tries for the append lock.
+const countsTries = 200
+
+// countsNow returns the append counts; those of the last snapshot if an append
+// holds the lock for long, since a report must not wait for it.
+func (l *Log) countsNow() appendCounts {
+	for range countsTries {
+		if l.lock.tryLock() {
+			c := l.counts
+			l.lock.unlock()
+			l.lastCounts.Store(&c)
+			return c
+		}
+		runtime.Gosched()
+	}
+	if c := l.lastCounts.Load(); c != nil {
+		return *c
+	}
+	return appendCounts{}
+}
+
+// Snapshot returns the state now. It does not block: while one append takes
+// long, the append counters are those of the snapshot before.
 func (l *Log) Snapshot() Snapshot {
-	l.lock.lock()
-	c := l.counts
-	l.lock.unlock()
+	c := l.countsNow()
 	s := Snapshot{
 		MinOffset: l.Min(), FlushedOffset: l.Flushed(), CommittedOffset: l.Committed(), AppendedOffset: l.Appended(),
 		Files: len(l.queue.Files()), Prepared: l.prealloc.Idle(),

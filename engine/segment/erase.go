@@ -47,14 +47,16 @@ func (f *File) eraseWhole(edge int64, o *Options) error {
 	if edge == f.size {
 		return nil
 	}
-	err := o.Disk.PunchHole(f.f, edge, f.size-edge)
-	if err == nil && o.Allocate != Sparse {
-		err = o.Disk.Fallocate(f.f, f.size)
+	if o.Allocate != ZeroFill { // whose blocks must stay written ones
+		err := o.Disk.PunchHole(f.f, edge, f.size-edge)
+		if err == nil && o.Allocate == Fallocate {
+			err = o.Disk.Fallocate(f.f, f.size)
+		}
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+		o.Optional.Record("punch hole", err, "the tail is overwritten with zeros")
 	}
-	if !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	o.Optional.Record("punch hole", err, "the tail is overwritten with zeros")
 	zeros := make([]byte, 1<<20)
 	for off := edge; off < f.size; off += int64(len(zeros)) {
 		if _, err := f.region.WriteAt(zeros[:min(int64(len(zeros)), f.size-off)], off); err != nil {

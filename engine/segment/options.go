@@ -51,7 +51,8 @@ type MemoryLock string
 const (
 	// LockNone locks nothing.
 	LockNone MemoryLock = "none"
-	// LockFile locks the file that is written, and the one prepared after it.
+	// LockFile locks new files: the one that is written and the one prepared after
+	// it. A file that was there when the log was opened is not locked.
 	LockFile MemoryLock = "file"
 	// LockOnFault locks pages of those files as they are touched.
 	LockOnFault MemoryLock = "onfault"

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// WindowStepBytes is how much the window grows with one system call, and how
-// often the appender wakes it.
+// WindowStepBytes is how much the window grows with one system call, and after
+// how many appended bytes it is woken.
 const WindowStepBytes = 1 << 20
 
 // refreshAfter is how old a populated window may get before it is made again:
@@ -53,14 +53,16 @@ func (w *Window) Step(now time.Time) (int, error) {
 	}
 	defer tail.life.release()
 	wrote := tail.Wrote()
-	if tail != w.file || now.Sub(w.since) >= refreshAfter {
-		// A new tail had its first window made when it was prepared, perhaps
-		// long ago. Asking again for pages that are there is cheap.
-		w.file, w.ahead, w.since = tail, wrote, now
+	if tail != w.file { // its first window was made when it was prepared
+		w.file, w.ahead, w.since = tail, min(w.bytes, tail.Size()), time.Time{}
 	}
 	if wrote > w.ahead {
 		w.overtaken.Add(wrote - w.ahead)
 		w.ahead = wrote
+	}
+	if now.Sub(w.since) >= refreshAfter {
+		// Made perhaps long ago. Asking again for pages that are there is cheap.
+		w.ahead, w.since = wrote, now
 	}
 	target := min(wrote+w.bytes, tail.Size())
 	n := min(target-w.ahead, WindowStepBytes)

@@ -42,9 +42,10 @@ type Options struct {
 	// less priority (see nice(2)), for work that must not take a processor from
 	// those who wait for it. Where threads have no priority nothing happens.
 	Nice int
-	// OnError is told what a Step returned. The loop then waits for the next
-	// turn as if there had been no work. Nil drops nothing silently: it panics
-	// on the first error, so a service that can fail must set it.
+	// OnError is told what a Step returned. The loop then pauses, whoever wakes
+	// it, so that a lasting fault is not tried at full speed. Nil drops nothing
+	// silently: it panics on the first error, so a service that can fail must set
+	// it.
 	OnError func(name string, err error)
 }
 
@@ -98,9 +99,24 @@ func (l *Loop) run() {
 		case <-timer.C:
 		case <-wake:
 		}
-		for l.step() > 0 && !l.opt.Timed && !l.stopping() {
+		worked := l.step()
+		for worked > 0 && !l.opt.Timed && !l.stopping() {
+			worked = l.step()
+		}
+		if worked == failed {
+			l.pause()
 		}
 		timer.Reset(l.opt.Interval)
+	}
+}
+
+// errorPause is how long a loop leaves a service alone after an error.
+const errorPause = 50 * time.Millisecond
+
+func (l *Loop) pause() {
+	select {
+	case <-time.After(min(errorPause, l.opt.Interval)):
+	case <-l.stop:
 	}
 }
 
@@ -113,7 +129,10 @@ func (l *Loop) stopping() bool {
 	}
 }
 
-// step runs one Step and returns the work done; after an error it returns 0.
+// failed is what step returns in place of the work done, after an error.
+const failed = -1
+
+// step runs one Step and returns the work done.
 func (l *Loop) step() int {
 	worked, err := l.svc.Step(time.Now())
 	if err != nil {
@@ -121,7 +140,7 @@ func (l *Loop) step() int {
 			panic("service " + l.svc.Name() + " failed without an OnError: " + err.Error())
 		}
 		l.opt.OnError(l.svc.Name(), err)
-		return 0
+		return failed
 	}
 	return worked
 }
