@@ -20,6 +20,9 @@
 //	delay.go schedule/      delay queues → due → put again
 //	segment/lifetime.go     no new references → last Release → unmap, unlink, close       Min
 //
+// Nothing takes files down yet: the last line is built and tested below this
+// package, and its caller, retention, is still to come. Until then Min stays.
+//
 // What crosses the structures lives in this package, so that the story can be
 // read in one place. The packages below own one thing each:
 //
@@ -39,8 +42,8 @@
 //	Min ≤ Dispatched ≤ Committed ≤ Appended        Flushed ≤ Committed
 //
 // All are byte offsets in the commit log and none goes back while the store is
-// open. With flush sync Dispatched follows Flushed, so that a reader never sees
-// what a power cut could take back.
+// open. With flush sync Dispatched follows Flushed, so that a reader by queue or
+// key never sees what a power cut could take back.
 //
 // # Opening
 //

@@ -81,7 +81,7 @@ func (m *model) put(rt *rapid.T) {
 		rt.Fatalf("put: %v", err)
 	}
 	m.took(rt, msg, p)
-	if v, _ := msg.Properties.Get(message.PropertyWait); m.store.sync && string(v) != "false" {
+	if v, _ := msg.Properties.Get(message.PropertyWait); m.store.durable && string(v) != "false" {
 		m.flushed = len(m.records)
 	}
 }

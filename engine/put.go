@@ -41,8 +41,8 @@ func (s *Store) put(m *message.Message, plan *message.Plan) (PutResult, error) {
 	if err != nil {
 		return PutResult{}, fmt.Errorf("put: %w", classify(err))
 	}
-	if s.sync && !plan.NoWait {
-		return pos, s.durable(pos)
+	if s.durable && !plan.NoWait {
+		return pos, s.awaitDurable(pos)
 	}
 	return pos, nil
 }
@@ -79,14 +79,14 @@ func (s *Store) PutBatch(batch []message.Message) ([]PutResult, error) {
 	if err := s.log.AppendBatch(batch, plans, results); err != nil {
 		return nil, fmt.Errorf("put batch: %w", classify(err))
 	}
-	if s.sync && wait {
-		return results, s.durable(results[len(results)-1])
+	if s.durable && wait {
+		return results, s.awaitDurable(results[len(results)-1])
 	}
 	return results, nil
 }
 
-// durable waits until the record that ends the put is.
-func (s *Store) durable(last PutResult) error {
+// awaitDurable waits until the record that ends the put is.
+func (s *Store) awaitDurable(last PutResult) error {
 	if err := s.log.WaitDurable(last.End(), s.timeout); err != nil {
 		return fmt.Errorf("put at offset %d: %w", last.PhysicalOffset, classify(err))
 	}

@@ -382,7 +382,7 @@ func (m *readModel) wait(rt *rapid.T) {
 	q := m.queue(rt)
 	next := int64(len(m.in(q)))
 	if next > 0 {
-		if !m.store.sync && m.store.opt.SyncPath == segment.SyncPwrite {
+		if !m.store.durable && m.store.opt.SyncPath == segment.SyncPwrite {
 			m.settle(rt) // else only after the commit interval
 		}
 		if err := m.store.Wait(context.Background(), q.topic, q.id, next-1); err != nil {

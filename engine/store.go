@@ -21,7 +21,7 @@ type Store struct {
 	opt      Options // resolved
 	limits   message.Limits
 	delays   message.DelayLevels
-	sync     bool // Flush is FlushSync
+	durable  bool // Flush is FlushSync: puts wait for the disk
 	timeout  time.Duration
 	optional *stats.Optional
 
@@ -66,7 +66,7 @@ func Open(dir string, o Options) (*Store, error) {
 			MaxRecordBytes: int(opt.CommitLogFileBytes) - message.BlankBytes,
 			AppendCRC:      opt.AppendCRC == On,
 		},
-		sync:     opt.Flush == FlushSync,
+		durable:  opt.Flush == FlushSync,
 		timeout:  time.Duration(opt.SyncFlushTimeoutMs) * time.Millisecond,
 		optional: stats.NewOptional(opt.Logger),
 		waiters:  &waiters{},
@@ -124,7 +124,7 @@ func (s *Store) loadDerived(clean bool, saved storedir.Checkpoint) (err error) {
 		}
 	}
 	s.dispatch = &dispatcher{
-		log: s.log, queues: s.queues, index: s.index, waiters: s.waiters, delays: s.delays, durable: s.sync,
+		log: s.log, queues: s.queues, index: s.index, waiters: s.waiters, delays: s.delays, durable: s.durable,
 		unitsPerFile: s.opt.ConsumeQueueFileBytes / consumequeue.UnitBytes,
 		known:        make(map[string]map[int32]*consumequeue.Queue),
 	}

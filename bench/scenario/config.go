@@ -53,7 +53,7 @@ var Configs = []Config{
 	},
 	{
 		Name:    "rocketmq-transient",
-		Doc:     "the same with transientStorePoolEnable: appends go to 5 buffers as large as a file, committed every 200 ms",
+		Doc:     "the same with transientStorePoolEnable: appends go to 5 buffers of 1 GiB, committed every 200 ms",
 		Options: rocketMQTransient(),
 	},
 	{
