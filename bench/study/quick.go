@@ -11,7 +11,7 @@ var Named = []struct {
 	Spec Spec
 	Doc  string // one line
 }{
-	{quick, "a first look in about 70 s: RocketMQ's defaults, RocketMQ warmed up and this engine at 200,000 messages of 1 KiB per second"},
+	{quick, "a first look in about 75 s: RocketMQ's defaults, RocketMQ warmed up and this engine at 200,000 messages of 1 KiB per second"},
 }
 
 // quick compares the three configurations that a newcomer asks for, and the
