@@ -12,10 +12,10 @@
 // Stdout is the result, stderr is progress: a bar on a terminal, else a line at
 // least every ten seconds; none with --quiet.
 //
-// Exit codes: 0 measured; 1 an operation, a verification or the program
-// failed, or a store is damaged; 2 the command line or the study file is wrong; 4 what was measured is
-// not what was asked for (the generator was too slow); 130 interrupted, what
-// was measured is kept.
+// Exit codes: 0 measured; 1 an operation, a verification or the program failed,
+// or a store is damaged; 2 the command line or the study file is wrong; 4 what
+// was measured is not what was asked for (the generator was too slow); 130
+// interrupted, what was measured is kept.
 package main
 
 import (
