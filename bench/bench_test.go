@@ -30,11 +30,14 @@ const (
 	timedEvery     = 16 // one operation in so many is timed by itself
 )
 
-// BenchmarkScenario runs every scenario, as far as they measure the engine
-// with two configurations.
+// BenchmarkScenario runs every scenario that is not slow; those that measure the
+// engine with each of benchConfigs.
 func BenchmarkScenario(b *testing.B) {
 	root := benchRoot(b)
 	for _, s := range scenario.All {
+		if s.Slow {
+			continue
+		}
 		configs := benchConfigs
 		if !s.Engine {
 			configs = []string{"tuned"}

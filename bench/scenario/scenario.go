@@ -72,6 +72,9 @@ type Scenario struct {
 	// Reads says that MaxBytes are written in Setup and then only read, so that
 	// a run ends by time or count alone.
 	Reads bool
+	// Slow says that one operation takes about a second, so that counting many of
+	// them is no use: benchmarks leave it to the load generator.
+	Slow bool
 	// New makes an instance for a resolved spec.
 	New func(Spec) (measure.Instance, error)
 
@@ -124,7 +127,7 @@ var All = []Scenario{
 		Name:    "dispatch_rebuild",
 		Doc:     "restart a store without queues and index: they are built from the log",
 		Ops:     []string{opRebuild, opDispatchMessage},
-		Primary: opDispatchMessage, Writers: 1, MaxBytes: 1 << 30, Engine: true, Reads: true,
+		Primary: opDispatchMessage, Writers: 1, MaxBytes: 1 << 30, Engine: true, Reads: true, Slow: true,
 		New:        newRebuilder,
 		needs:      needDispatch,
 		durability: engineDurability,
