@@ -324,7 +324,7 @@ func TestB62_PutThatRacesWithCloseIsRefusedOrKept(t *testing.T) {
 // With flush sync, messages that do not ask to wait must become durable all the
 // same, and must not fill the transient buffers for ever (B-41: a mode in which
 // the marker of what is durable never moved).
-func TestUnwaitedMessagesBecomeDurableUnderSyncFlush(t *testing.T) {
+func TestB41_UnwaitedMessagesBecomeDurableUnderSyncFlush(t *testing.T) {
 	for _, path := range syncPaths {
 		t.Run(string(path), func(t *testing.T) {
 			s := openStore(t, scratch(t), small(Options{Flush: FlushSync, SyncPath: path, FlushThoroughIntervalMs: 20}))

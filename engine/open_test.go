@@ -307,7 +307,7 @@ func overhead(t *testing.T, topic string) int {
 // B-86, B-99: one flipped bit in an old file silently took all later files with
 // it, or the start failed with a bare "invalid argument". The start is refused,
 // and the message says where.
-func TestB86_DamageInTheMiddleIsRefusedAndNamed(t *testing.T) {
+func TestB86_B99_DamageInTheMiddleIsRefusedAndNamed(t *testing.T) {
 	o := small(Options{CommitLogFileBytes: fileBytes})
 	for _, killed := range []bool{false, true} {
 		for _, index := range []int{0, 4, 6, 12} {
