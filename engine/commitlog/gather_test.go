@@ -26,9 +26,25 @@ func TestGatherIsPatientOnlyJustAfterASync(t *testing.T) {
 }
 
 // Goal: those who come back from one sync share the next. Method: a flush that
-// takes long, and appenders that join again as soon as they are told.
+// takes long, and appenders that join again as soon as they are told. Without
+// gather the first to come back has a sync of its own, twice as many in all; a
+// machine that stands still can split a few rounds, so the best of three counts.
 func TestMembersOfOneSyncShareTheNext(t *testing.T) {
 	const appenders, rounds = 16, 20
+	best := 0
+	for range 3 {
+		if n := syncsFor(t, appenders, rounds); best == 0 || n < best {
+			best = n
+		}
+	}
+	if most := rounds * 3 / 2; best > most {
+		t.Errorf("%d syncs for %d rounds of %d appenders, want at most %d", best, rounds, appenders, most)
+	}
+}
+
+// syncsFor counts the syncs that serve so many appenders so often each.
+func syncsFor(t *testing.T, appenders, rounds int) (syncs int) {
+	t.Helper()
 	var g group
 	for range appenders {
 		go func() {
@@ -37,8 +53,8 @@ func TestMembersOfOneSyncShareTheNext(t *testing.T) {
 			}
 		}()
 	}
-	served, syncs := 0, 0
-	for deadline := time.Now().Add(10 * time.Second); served < appenders*rounds; {
+	served := 0
+	for deadline := time.Now().Add(time.Minute); served < appenders*rounds; {
 		n, err := g.sync(func() error { time.Sleep(4 * time.Millisecond); return nil })
 		if err != nil {
 			t.Fatal(err)
@@ -47,10 +63,8 @@ func TestMembersOfOneSyncShareTheNext(t *testing.T) {
 			served, syncs = served+n, syncs+1
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d served after 10 s", served, appenders*rounds)
+			t.Fatalf("%d of %d served after a minute", served, appenders*rounds)
 		}
 	}
-	if most := rounds * 3 / 2; syncs > most {
-		t.Errorf("%d syncs for %d rounds of %d appenders, want at most %d", syncs, rounds, appenders, most)
-	}
+	return syncs
 }
