@@ -226,7 +226,7 @@ func TestB37_RecordFromElsewhereIsNotRevived(t *testing.T) {
 
 // H7: the bytes behind a cut stayed, and a later crash could end just before an
 // old record and revive it.
-func TestStaleTailIsErased(t *testing.T) {
+func TestH07_StaleTailIsErased(t *testing.T) {
 	o := small(Options{CommitLogFileBytes: fileBytes})
 	dir, records := written(t, o, true, fiveFiles()[:14]...)
 	cut := records[12] // of the last file the first record; 13 follows it
@@ -307,7 +307,7 @@ func overhead(t *testing.T, topic string) int {
 // B-86, B-99: one flipped bit in an old file silently took all later files with
 // it, or the start failed with a bare "invalid argument". The start is refused,
 // and the message says where.
-func TestB86_B99_DamageInTheMiddleIsRefusedAndNamed(t *testing.T) {
+func TestB86_B99_H08_DamageInTheMiddleIsRefusedAndNamed(t *testing.T) {
 	o := small(Options{CommitLogFileBytes: fileBytes})
 	for _, killed := range []bool{false, true} {
 		for _, index := range []int{0, 4, 6, 12} {
@@ -357,7 +357,7 @@ func TestB86_DamagedLengthOrBlankIsRefusedToo(t *testing.T) {
 
 // B-97: two processes on one directory spoilt it. The lock comes first (H1):
 // the second one has changed nothing when it gives up.
-func TestB97_SecondOpenIsRefusedAndHarmless(t *testing.T) {
+func TestB97_H01_SecondOpenIsRefusedAndHarmless(t *testing.T) {
 	if dir := os.Getenv(childDir); dir != "" {
 		openInChild(t, dir)
 		return
@@ -378,7 +378,7 @@ func TestB97_SecondOpenIsRefusedAndHarmless(t *testing.T) {
 			t.Errorf("%s: got %v, want a LockedError", path, err)
 		}
 	}
-	child := exec.Command(os.Args[0], "-test.run=^TestB97_SecondOpenIsRefusedAndHarmless$", "-test.v")
+	child := exec.Command(os.Args[0], "-test.run=^TestB97_H01_SecondOpenIsRefusedAndHarmless$", "-test.v")
 	child.Env = append(os.Environ(), childDir+"="+dir)
 	output, err := child.CombinedOutput()
 	if err != nil || !strings.Contains(string(output), fmt.Sprintf("refused by holder %d", os.Getpid())) {
@@ -387,7 +387,7 @@ func TestB97_SecondOpenIsRefusedAndHarmless(t *testing.T) {
 	put(t, s, newMessage("t", 0, "unharmed"))
 }
 
-// openInChild is the other process of TestB97.
+// openInChild is the other process of TestB97_H01.
 func openInChild(t *testing.T, dir string) {
 	s, err := Open(dir, small(Options{CommitLogFileBytes: fileBytes}))
 	if err == nil {

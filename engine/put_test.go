@@ -12,7 +12,7 @@ import (
 
 // H9: a record larger than a file wasted two files, was reported as stored, and
 // lost.
-func TestH9_RecordLargerThanAFileIsRefused(t *testing.T) {
+func TestH09_RecordLargerThanAFileIsRefused(t *testing.T) {
 	s := openStore(t, scratch(t), small(Options{}))
 	put(t, s, newMessage("t", 0, "first"))
 	before := s.Snapshot().CommitLog

@@ -159,7 +159,7 @@ func TestDispatchSwitchedOnLaterBuildsWhatIsMissing(t *testing.T) {
 
 // B-07: after a kill the newest index file was thrown away whole, but only the
 // last part of the log was indexed again.
-func TestB07_EveryKeyOnceAfterAKill(t *testing.T) {
+func TestB07_H19_EveryKeyOnceAfterAKill(t *testing.T) {
 	s := openUnchecked(t, scratch(t), small(Options{Dispatch: On, IndexSlots: 100, IndexItems: 400, CommitLogFileBytes: 16 << 10}))
 	for i := range 300 {
 		put(t, s, keyedMessage("t", "", fmt.Sprint("key", i), text(body(i), 120)))
@@ -277,7 +277,7 @@ func TestB34_QueuesAfterTwoTruncations(t *testing.T) {
 
 // B-40: the checkpoint had the newest time of the queues in memory, so that after a
 // power cut recovery did not go back to what their files had lost.
-func TestB40_QueuesThatWereNeverSynced(t *testing.T) {
+func TestB40_H17_QueuesThatWereNeverSynced(t *testing.T) {
 	m := newSeam()
 	s := openUnchecked(t, scratch(t), m.options(Options{Dispatch: On, ConsumeQueueFileBytes: 300 * consumequeue.UnitBytes}))
 	m.on(func(op mmaptest.Op, path string) error {
@@ -348,7 +348,7 @@ func TestPowerCutLeavesQueuesAndIndexThatFollowTheLog(t *testing.T) {
 
 // Goal: a queue or index that cannot take a record now delays it and loses nothing;
 // a store closed like that says so and builds the rest when it is opened again.
-func TestDispatchGoesOnWhenTheDiskDoes(t *testing.T) {
+func TestH25_DispatchGoesOnWhenTheDiskDoes(t *testing.T) {
 	full := errors.New("no space left, says the test")
 	for _, part := range []string{"consumequeue", "index"} {
 		t.Run(part, func(t *testing.T) {

@@ -185,7 +185,7 @@ func TestExtGetBelievesNoAddress(t *testing.T) {
 
 // The Java store (H26) cuts the end only when its queue lost all files, so units
 // of messages that are gone stay for ever.
-func TestExtIsCutBehindTheLastUnitOfItsQueue(t *testing.T) {
+func TestH26_ExtIsCutBehindTheLastUnitOfItsQueue(t *testing.T) {
 	for keep := range 13 {
 		t.Run(fmt.Sprintf("keep=%d", keep), func(t *testing.T) {
 			o := extOptions(100)
@@ -260,7 +260,7 @@ func TestExtFilesBelowTheFirstUnitOfTheQueueGo(t *testing.T) {
 
 // A torn unit ends its file, not those behind it; and nothing is ever appended
 // among torn bytes.
-func TestTornExtUnitEndsItsFileOnly(t *testing.T) {
+func TestH26_TornExtUnitEndsItsFileOnly(t *testing.T) {
 	o := extOptions(100)
 	dir := t.TempDir()
 	x := openExt(t, dir, o)

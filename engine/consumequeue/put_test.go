@@ -125,7 +125,7 @@ func TestQueueThatStartsLateIsFilledInFront(t *testing.T) {
 // A queue of pre-fill units only, as a crash before the first unit leaves it,
 // poisons the Java store (H3): their size makes it believe that everything below
 // 2 GiB is built, and it skips what comes.
-func TestPrefillUnitsNeverCountAsBuilt(t *testing.T) {
+func TestH03_PrefillUnitsNeverCountAsBuilt(t *testing.T) {
 	o, _ := onHeap(5)
 	q := openQueue(t, t.TempDir(), o)
 	if err := q.Reset(8); err != nil {
@@ -217,7 +217,7 @@ func TestResetStartsOver(t *testing.T) {
 // A failed append raises nothing. In the Java store (H37) the maximum is raised
 // first, so that the second attempt takes the unit for built, and it is lost.
 // B-50: there the store also stays unwritable when space is free again.
-func TestB50_PutIsWholeAfterAnyFailure(t *testing.T) {
+func TestB50_H37_PutIsWholeAfterAnyFailure(t *testing.T) {
 	full := errors.New("no space left")
 	for _, op := range []mmaptest.Op{mmaptest.OpAllocate, mmaptest.OpSyncFile, mmaptest.OpSyncDir, mmaptest.OpMap} {
 		t.Run(string(op), func(t *testing.T) {

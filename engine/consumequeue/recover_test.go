@@ -50,7 +50,7 @@ func bothWays(t *testing.T, test func(t *testing.T, clean bool)) {
 
 // The Java store dies at start on a negative position if the last queue file holds
 // nothing, and (H4) gains a unit of zeros if the file before it is full.
-func TestB15_LastFileWithoutEntries(t *testing.T) {
+func TestB15_H04_LastFileWithoutEntries(t *testing.T) {
 	bothWays(t, func(t *testing.T, clean bool) {
 		for empty := 1; empty <= 3; empty++ {
 			o, _ := onHeap(4)

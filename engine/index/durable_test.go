@@ -17,7 +17,7 @@ import (
 
 // Reported: after a kill the newest file was thrown away whole, so the old keys
 // in it were gone for good. A kill leaves the bytes as they were stored.
-func TestB07_TheUnfinishedFileIsKeptAndToppedUp(t *testing.T) {
+func TestB07_H19_TheUnfinishedFileIsKeptAndToppedUp(t *testing.T) {
 	b := newRealBed(t)
 	l := Layout{Slots: 100, Items: 400}
 	s := b.open(l)

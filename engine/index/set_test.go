@@ -67,7 +67,7 @@ func TestRolledBackTransactionsHaveNoKeys(t *testing.T) {
 	}
 }
 
-func TestRecordsAddedAgainChangeNothing(t *testing.T) {
+func TestH19_RecordsAddedAgainChangeNothing(t *testing.T) {
 	s := newBed(t).open(Layout{Slots: 3, Items: 5})
 	adds := func() {
 		add(t, s, 10, 1000, "a", "b")
@@ -161,7 +161,7 @@ func TestB04_EveryHashHasASlot(t *testing.T) {
 
 // Reported: a query by time missed a message, because items have whole seconds,
 // rounded down.
-func TestB05_WholeSecondsOnlyWidenTheRange(t *testing.T) {
+func TestB05_H18_WholeSecondsOnlyWidenTheRange(t *testing.T) {
 	const T = 1_700_000_000_000
 	b := newBed(t)
 	s := b.open(small)
@@ -187,7 +187,7 @@ func TestB05_WholeSecondsOnlyWidenTheRange(t *testing.T) {
 
 // In files of the original, the first item after a roll has a time that is too
 // late by the pause before it. Its true time is in the header.
-func TestFirstItemOfARolledFileLiesAtItsBegin(t *testing.T) {
+func TestH18_FirstItemOfARolledFileLiesAtItsBegin(t *testing.T) {
 	const T = 1_700_000_000_000
 	b := newBed(t)
 	s := b.open(small)
@@ -203,7 +203,7 @@ func TestFirstItemOfARolledFileLiesAtItsBegin(t *testing.T) {
 
 // Items that were stored while the clock was wrong are found by the times that
 // they have, in every part of a file, before and after it is opened again.
-func TestClockSteppingBackHidesNothing(t *testing.T) {
+func TestH18_ClockSteppingBackHidesNothing(t *testing.T) {
 	const T, day = 1_700_000_000_000, 86_400_000
 	times := []int64{T, T + day, T + 1000, T - day, T + 2000, T + 2*day, T - 1, T + 3000}
 	for _, items := range []int{3, 5, 60} {
@@ -277,7 +277,7 @@ func TestStoreTimesFarFromBegin(t *testing.T) {
 
 // Reported: two rolls in one millisecond map the same file, and names of local
 // time sort before older ones when the clock goes back.
-func TestRollsNeverReuseAName(t *testing.T) {
+func TestH20_RollsNeverReuseAName(t *testing.T) {
 	b := newBed(t)
 	s := b.open(Layout{Slots: 3, Items: 3})
 	for i := range int64(10) {
@@ -297,7 +297,7 @@ func TestRollsNeverReuseAName(t *testing.T) {
 
 // Reported: when mapping failed after the file was made, every retry left
 // another big file, until the disk was full.
-func TestB10_AFailedRollLeavesNothingAndIsNotRepeatedAtOnce(t *testing.T) {
+func TestB10_H20_AFailedRollLeavesNothingAndIsNotRepeatedAtOnce(t *testing.T) {
 	b := newBed(t)
 	s := b.open(Layout{Slots: 3, Items: 3})
 	add(t, s, 0, 1000, "a", "b")
