@@ -105,6 +105,27 @@ func TestGroupSyncFlushesWhatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
+// H13: a flush that got no reference to its file moved the flushed position all
+// the same. It is a failed sync like any other.
+func TestH13_FlushWithoutAReferenceMovesNothing(t *testing.T) {
+	for _, path := range []segment.SyncPath{segment.SyncMsync, segment.SyncFdatasync, segment.SyncPwrite} {
+		l, _ := newLog(t, func(o *Options) { o.SyncPath = path })
+		first := mustAppend(t, l, 100)
+		if err := l.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		durable := l.DurableMs()
+		mustAppend(t, l, 100)
+		l.queue.Last().Shutdown()
+		if err := l.Flush(); !errors.Is(err, segment.ErrClosed) {
+			t.Errorf("%s: got %v, want that the file is closed", path, err)
+		}
+		if l.Flushed() != first.End() || l.DurableMs() != durable {
+			t.Errorf("%s: flushed %d, durable up to %d ms; want %d, %d", path, l.Flushed(), l.DurableMs(), first.End(), durable)
+		}
+	}
+}
+
 // Those who wait when the log stops get the outcome of the last flush, those who
 // come later too: nobody waits for a sync that never comes.
 func TestClosedGroupAnswersEverybody(t *testing.T) {
