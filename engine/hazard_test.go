@@ -147,9 +147,9 @@ func TestH06_EveryQueueGetsWhatItLacks(t *testing.T) {
 func TestH11_FilesThatCannotBeRemovedAreNotForgotten(t *testing.T) {
 	o := small(Options{CommitLogFileBytes: fileBytes, Preallocate: Off})
 	dir, records := written(t, o, true, fiveFiles()...)
-	cut := records[3] // the first of the second file
+	cut := records[4] // in the second file
 	patch(t, dir, fileBytes, cut.offset+300, func(b []byte) { b[0] ^= 1 })
-	for _, r := range records[4:] { // nor does a record follow, so that this is the torn end
+	for _, r := range records[5:] { // nor does a record follow, so that this is the torn end
 		patch(t, dir, fileBytes, r.offset, func(b []byte) { clear(b[:8]) })
 	}
 	m := newSeam()
@@ -179,7 +179,7 @@ func TestH11_FilesThatCannotBeRemovedAreNotForgotten(t *testing.T) {
 			t.Fatalf("files %v are left, want %v", got, want)
 		}
 	}
-	goesOn(t, dir, o, records[:3])
+	goesOn(t, dir, o, records[:4])
 }
 
 // B-09: the half full index file was not synced by a clean stop, while checkpoint
