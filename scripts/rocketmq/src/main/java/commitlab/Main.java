@@ -1,0 +1,51 @@
+package commitlab;
+
+import java.util.Arrays;
+
+/**
+ * A peer for the Go store: the published RocketMQ store, driven through its own API.
+ *
+ * <pre>
+ * info                                      version and Java, as one JSON object
+ * write  --dir D --plan FILE [settings]     makes a store from a plan
+ * append --dir D --plan FILE [settings]     opens it again and goes on
+ * read   --dir D [settings]                 prints everything the store answers
+ * bench  …                                  runs one scenario of the lab
+ * </pre>
+ *
+ * Settings are described at {@link Settings}. Results are JSON lines on stdout, everything
+ * else goes to stderr. Exit codes: 0 done, 1 failed, 2 wrong arguments.
+ */
+public final class Main {
+    private Main() {}
+
+    public static void main(String[] args) {
+        int code;
+        try {
+            code = run(args);
+        } catch (IllegalArgumentException e) {
+            System.err.println("rocketmq peer: " + e.getMessage());
+            code = 2;
+        } catch (Throwable e) {
+            e.printStackTrace();
+            code = 1;
+        }
+        System.out.flush();
+        // The store leaves threads behind that are not daemons.
+        Runtime.getRuntime().halt(code);
+    }
+
+    private static int run(String[] args) throws Exception {
+        if (args.length == 0) {
+            throw new IllegalArgumentException("no command; want info, write, append, read or bench");
+        }
+        Arguments rest = new Arguments(Arrays.copyOfRange(args, 1, args.length));
+        switch (args[0]) {
+            case "info":
+                Info.print(System.out);
+                return 0;
+            default:
+                throw new IllegalArgumentException("unknown command " + args[0]);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+package commitlab;
+
+import org.apache.rocketmq.common.BrokerConfig;
+import org.apache.rocketmq.common.message.MessageExt;
+import org.apache.rocketmq.common.message.MessageExtBrokerInner;
+import org.apache.rocketmq.store.DefaultMessageStore;
+import org.apache.rocketmq.store.MessageArrivingListener;
+import org.apache.rocketmq.store.PutMessageResult;
+import org.apache.rocketmq.store.config.MessageStoreConfig;
+import org.apache.rocketmq.store.stats.BrokerStatsManager;
+
+/** What the API of 5.x calls otherwise than that of 4.x. */
+final class Generation {
+    static final String NAME = "v5";
+
+    private Generation() {}
+
+    /** Makes a store; load and start are the caller's. */
+    static DefaultMessageStore open(MessageStoreConfig config, MessageArrivingListener listener) throws Exception {
+        return new DefaultMessageStore(config, new BrokerStatsManager("peer", false), listener, new BrokerConfig(),
+            new java.util.concurrent.ConcurrentHashMap<>());
+    }
+
+    /** A message as the store takes it; properties is their encoded form. */
+    static MessageExt message(String properties) {
+        MessageExtBrokerInner message = new MessageExtBrokerInner();
+        message.setPropertiesString(properties);
+        return message;
+    }
+
+    /** Puts what {@link #message} made. */
+    static PutMessageResult put(DefaultMessageStore store, MessageExt message) {
+        return store.putMessage((MessageExtBrokerInner) message);
+    }
+}
