@@ -59,6 +59,10 @@ type Options struct {
 	// "random", "willneed" or "hugepage".
 	Advise segment.Advice `json:"advise"`
 
+	// Prefetch "on" has the processor fetch the cache lines of the next record
+	// while the caller prepares it. Only for appends through the mapping.
+	Prefetch string `json:"prefetch"`
+
 	// Flush says when a put returns: "async" when the message is in the page
 	// cache, "sync" when it is durable.
 	Flush string `json:"flush"`
@@ -180,6 +184,8 @@ func (o Options) Resolve() (Options, error) {
 	resolve(r, "memoryLock", &o.MemoryLock, segment.LockNone, segment.LockFile, segment.LockOnFault)
 	resolve(r, "advise", &o.Advise, segment.AdviseNormal, segment.AdviseSequential, segment.AdviseRandom, segment.AdviseWillNeed, segment.AdviseHugePage)
 
+	resolve(r, "prefetch", &o.Prefetch, On, Off)
+
 	r.size("flushIntervalMs", &o.FlushIntervalMs, 500, 1, 1<<40)
 	r.count("flushLeastPages", &o.FlushLeastPages, 4, 1)
 	r.size("flushThoroughIntervalMs", &o.FlushThoroughIntervalMs, 10_000, 1, 1<<40)
@@ -279,7 +285,7 @@ func (o Options) commitLog(optional *stats.Optional) commitlog.Options {
 	return commitlog.Options{
 		Files: segment.Options{
 			FileBytes: o.CommitLogFileBytes, Allocate: o.Allocate, Populate: o.Populate, WindowBytes: o.PopulateWindowBytes,
-			WarmUp: o.WarmUp, MemoryLock: o.MemoryLock, Advise: o.Advise,
+			WarmUp: o.WarmUp, MemoryLock: o.MemoryLock, Advise: o.Advise, Prefetch: o.Prefetch == On,
 			Mapper: o.Mapper, Disk: o.Disk, Optional: optional,
 		},
 		Checksum: checksum,

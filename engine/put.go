@@ -23,10 +23,11 @@ type PutResult = commitlog.Position
 // file found no blocks for what was in a transient buffer. Otherwise nothing was
 // stored.
 func (s *Store) Put(m *message.Message) (PutResult, error) {
-	plan, err := message.Prepare(m, s.limits)
+	var plan message.Plan
+	err := plan.Prepare(m, &s.limits)
 	if err == nil && plan.Delayed {
 		if m, err = s.delayed(m); err == nil {
-			plan, err = message.Prepare(m, s.limits)
+			err = plan.Prepare(m, &s.limits)
 		}
 	}
 	if err != nil {
@@ -65,14 +66,13 @@ func (s *Store) PutBatch(batch []message.Message) ([]PutResult, error) {
 		if message.TransactionOf(m.SysFlag) != message.TransactionNone {
 			return nil, fmt.Errorf("put batch: %w: message %d is part of a transaction", ErrIllegalMessage, i)
 		}
-		plan, err := message.Prepare(m, s.limits)
-		if err != nil {
+		plan := &plans[i]
+		if err := plan.Prepare(m, &s.limits); err != nil {
 			return nil, fmt.Errorf("put batch: message %d: %w", i, err)
 		}
 		if plan.Delayed {
 			return nil, fmt.Errorf("put batch: %w: message %d is delayed", ErrIllegalMessage, i)
 		}
-		plans[i] = plan
 		wait = wait || !plan.NoWait
 	}
 	results := make([]PutResult, len(batch))

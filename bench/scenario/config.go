@@ -27,6 +27,7 @@ var rocketMQ = engine.Options{
 	Populate:                 segment.PopulateNone,
 	WarmUp:                   segment.WarmUpNone,
 	MemoryLock:               segment.LockNone,
+	Prefetch:                 engine.Off,
 	Advise:                   segment.AdviseNormal,
 	SyncPath:                 segment.SyncMsync,
 	FlushIntervalMs:          500,

@@ -25,6 +25,7 @@ type Generator struct {
 	worker     int
 	stream     uint64 // what the draws of this worker start from
 	sequence   uint64 // of the next message
+	draw       draw   // of the last message
 	message    message.Message
 	body       []byte // head, then filler everywhere but at tailAt; at least headBytes
 	tailAt     int    // where the last tail overwrote filler; -1 if nowhere
@@ -65,11 +66,12 @@ func (g *Generator) Next() *message.Message {
 // At makes message number sequence without moving on. Same lifetime as Next.
 func (g *Generator) At(sequence uint64) *message.Message {
 	w, m := g.workload, &g.message
-	d := w.draw(g.stream, sequence)
+	d := &g.draw
+	w.draw(d, g.stream, sequence)
 	m.Topic = w.topics[d.topic]
 	m.QueueID = d.queue
 	m.Body = g.fill(d, sequence)
-	if w.hasProperties() {
+	if w.keyed {
 		g.properties = w.appendProperties(g.properties[:0], d)
 		m.Properties = g.properties
 	}
@@ -78,7 +80,7 @@ func (g *Generator) At(sequence uint64) *message.Message {
 
 // fill makes the body in place: what differs from the last one is the rest of
 // the head and the tail. A body shorter than the head is the start of it.
-func (g *Generator) fill(d draw, sequence uint64) []byte {
+func (g *Generator) fill(d *draw, sequence uint64) []byte {
 	if at := g.tailAt; at >= 0 {
 		*(*[tailBytes]byte)(g.body[at:]) = *(*[tailBytes]byte)(g.workload.filler[at:])
 		g.tailAt = -1
@@ -90,10 +92,6 @@ func (g *Generator) fill(d draw, sequence uint64) []byte {
 		binary.BigEndian.PutUint64(g.body[g.tailAt:], d.hash)
 	}
 	return g.body[:d.size]
-}
-
-func (w *Workload) hasProperties() bool {
-	return w.spec.UniqueKeys || w.spec.Keys > 0 || len(w.tags) > 0
 }
 
 // Check compares what was read back with message number sequence; the error

@@ -18,7 +18,7 @@ const (
 
 // appendProperties appends the encoded properties of a message in the order in
 // which clients write them: unique key, keys, tag.
-func (w *Workload) appendProperties(dst []byte, d draw) []byte {
+func (w *Workload) appendProperties(dst []byte, d *draw) []byte {
 	if w.spec.UniqueKeys {
 		dst = appendName(dst, message.PropertyUniqueKey)
 		dst = appendUniqueKey(dst, d.hash)

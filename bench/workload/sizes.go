@@ -143,6 +143,17 @@ func (s Sizes) Mean() float64 {
 	return sum / float64(s.total)
 }
 
+// fixed is the one size that the distribution gives, -1 if there are several.
+func (s Sizes) fixed() int {
+	switch {
+	case len(s.parts) == 0:
+		return DefaultBodyBytes
+	case len(s.parts) == 1 && s.parts[0].low == s.parts[0].high:
+		return s.parts[0].low
+	}
+	return -1
+}
+
 // at maps 64 random bits to a size.
 func (s *Sizes) at(bits uint64) int {
 	if len(s.parts) == 0 {

@@ -74,6 +74,10 @@ type Workload struct {
 	topics []string
 	tags   [][]byte
 	filler []byte // as long as the largest body, at least as a head
+
+	size  int    // of every body; -1 if they vary
+	pairs uint64 // of topic and queue
+	keyed bool   // messages have properties
 }
 
 // New checks the spec, joins what is wrong with it, and prepares names and
@@ -83,7 +87,11 @@ func New(spec Spec) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workload{spec: spec, topics: spec.TopicNames(), filler: make([]byte, max(spec.Body.Max(), headBytes))}
+	w := &Workload{
+		spec: spec, topics: spec.TopicNames(), filler: make([]byte, max(spec.Body.Max(), headBytes)),
+		size: spec.Body.fixed(), pairs: uint64(spec.Topics * spec.Queues),
+		keyed: spec.UniqueKeys || spec.Keys > 0 || spec.Tags > 0,
+	}
 	for i := range spec.Tags {
 		w.tags = append(w.tags, []byte("tag-"+strconv.Itoa(i)))
 	}
@@ -116,18 +124,20 @@ func (w *Workload) stream(worker int) uint64 {
 
 // draw tells message sequence of a worker from its stream. The two are the one
 // place where randomness becomes content: a change here changes every workload.
-func (w *Workload) draw(stream, sequence uint64) draw {
+func (w *Workload) draw(d *draw, stream, sequence uint64) {
 	h := mix(stream + sequence)
-	d := draw{size: w.spec.Body.at(h), hash: h}
-	if pairs := uint64(w.spec.Topics * w.spec.Queues); pairs > 1 {
-		pair := below(mix(h^1)>>32, pairs)
+	d.hash, d.size, d.topic, d.queue, d.tag = h, w.size, 0, 0, 0
+	if d.size < 0 {
+		d.size = w.spec.Body.at(h)
+	}
+	if w.pairs > 1 {
+		pair := below(mix(h^1)>>32, w.pairs)
 		d.topic = int(pair) / w.spec.Queues
 		d.queue = int32(int(pair) % w.spec.Queues)
 	}
 	if len(w.tags) > 1 {
 		d.tag = int(below(mix(h^2)>>32, uint64(len(w.tags))))
 	}
-	return d
 }
 
 // mix is the finaliser of the SplitMix64 generator (Steele, Lea, Flood 2014):

@@ -42,8 +42,8 @@
 //
 // # Writing
 //
-//	Prepare(message, limits) ─► Plan          every check, every length, every checksum that can be known
-//	      (append lock)         Plan.Encode   offsets and store time are known: bytes go straight to their place
+//	                Plan.Prepare   every check, every length, every checksum that can be known
+//	(append lock)   Plan.Encode    offsets and store time are known: bytes go straight to their place
 //
 // Encode allocates nothing and writes every byte of the record exactly once.
 // It stores size and magic last, so that a process which dies inside Encode

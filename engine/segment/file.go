@@ -30,6 +30,8 @@ type File struct {
 	disk   Disk
 	stage  *stage // nil: appends store through the mapping
 
+	prefetch bool // immutable; see Options.Prefetch
+
 	life    lifetime
 	revoked atomic.Bool
 
@@ -52,6 +54,7 @@ func newFile(f *os.File, base int64, o *Options) (*File, error) {
 	}
 	file := &File{path: f.Name(), base: base, size: o.FileBytes, f: f, region: region, data: region.Bytes(), disk: o.Disk}
 	file.life.init(file.cleanup)
+	file.prefetch = o.Prefetch && o.Transient == nil
 	if o.Transient != nil {
 		file.stage = newStage(o.Transient)
 	}
@@ -110,7 +113,11 @@ func (f *File) Reserve(n int64) ([]byte, error) {
 // Publish makes the n bytes last reserved visible to readers (with transient
 // buffers: to Commit). Only the appender calls it.
 func (f *File) Publish(n int64) {
-	f.wrote.Store(f.wrote.Load() + n)
+	end := f.wrote.Load() + n
+	f.wrote.Store(end)
+	if f.prefetch { // a guess: the next record is as long as this one
+		mmap.PrefetchWrite(f.data[end:min(end+n, f.size)])
+	}
 	if f.stage != nil { // behind: committed must not pass wrote
 		f.stage.publish(n)
 	}

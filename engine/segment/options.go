@@ -139,6 +139,9 @@ type Options struct {
 	WarmUp      WarmUp
 	MemoryLock  MemoryLock
 	Advise      Advice
+	// Prefetch has the processor fetch the lines of the next record with every
+	// Publish; see mmap.PrefetchWrite.
+	Prefetch bool
 	// Transient, when not nil, supplies the buffers that appends go to before
 	// they are committed to the file.
 	Transient *Pool

@@ -1,0 +1,18 @@
+#include "textflag.h"
+
+// func PrefetchWrite(b []byte)
+TEXT ·PrefetchWrite(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ b_base+0(FP), AX
+	MOVQ b_len+8(FP), CX
+	ADDQ AX, CX
+	CMPQ AX, CX
+	JAE  done
+
+line:
+	BYTE $0x0f; BYTE $0x0d; BYTE $0x08 // PREFETCHW (AX), which the assembler does not know
+	ADDQ $64, AX
+	CMPQ AX, CX
+	JB   line
+
+done:
+	RET
