@@ -7,9 +7,9 @@ import java.util.Arrays;
  *
  * <pre>
  * info                                      version and Java, as one JSON object
- * write  --dir D --plan FILE [settings]     makes a store from a plan
- * append --dir D --plan FILE [settings]     opens it again and goes on
- * read   --dir D [settings]                 prints everything the store answers
+ * write  --dir D --plan FILE [--end kill]   makes a store from a plan
+ * append --dir D --plan FILE [--end kill]   opens it again and goes on
+ * read   --dir D --plan FILE                prints everything the store answers
  * bench  …                                  runs one scenario of the lab
  * </pre>
  *
@@ -44,6 +44,12 @@ public final class Main {
             case "info":
                 Info.print(System.out);
                 return 0;
+            case "write":
+                return Write.run(rest, true);
+            case "append":
+                return Write.run(rest, false);
+            case "read":
+                return Read.run(rest);
             default:
                 throw new IllegalArgumentException("unknown command " + args[0]);
         }

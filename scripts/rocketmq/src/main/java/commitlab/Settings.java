@@ -1,5 +1,6 @@
 package commitlab;
 
+import com.google.gson.JsonObject;
 import org.apache.rocketmq.store.config.FlushDiskType;
 import org.apache.rocketmq.store.config.MessageStoreConfig;
 
@@ -22,14 +23,20 @@ public final class Settings {
     public final String dir;
     public final MessageStoreConfig config = new MessageStoreConfig();
 
+    /** Takes the settings out of a command line. */
     public Settings(Arguments args) {
+        this(args, null);
+    }
+
+    /** With the head of a plan, the sizes of the files are what it says. */
+    Settings(Arguments args, JsonObject plan) {
         dir = args.need("dir");
         config.setStorePathRootDir(dir);
         config.setStorePathCommitLog(dir + "/commitlog");
-        config.setMappedFileSizeCommitLog(Math.toIntExact(args.takeLong("commitLogFileBytes", 1 << 30)));
-        config.setMappedFileSizeConsumeQueue(Math.toIntExact(args.takeLong("consumeQueueFileBytes", 6_000_000)));
-        config.setMaxHashSlotNum(Math.toIntExact(args.takeLong("indexSlots", 5_000_000)));
-        config.setMaxIndexNum(Math.toIntExact(args.takeLong("indexItems", 20_000_000)));
+        config.setMappedFileSizeCommitLog(size(args, plan, "commitLogFileBytes", 1 << 30));
+        config.setMappedFileSizeConsumeQueue(size(args, plan, "consumeQueueFileBytes", 6_000_000));
+        config.setMaxHashSlotNum(size(args, plan, "indexSlots", 5_000_000));
+        config.setMaxIndexNum(size(args, plan, "indexItems", 20_000_000));
         config.setFlushDiskType("sync".equals(choice(args, "flush", "async", "sync"))
             ? FlushDiskType.SYNC_FLUSH : FlushDiskType.ASYNC_FLUSH);
         config.setTransientStorePoolEnable(isOn(args, "transientPool", "off", "on"));
@@ -37,6 +44,10 @@ public final class Settings {
         config.setUseReentrantLockWhenPutMessage(isOn(args, "reentrantLock", "on", "off"));
         // The store opens a port for replication; 0 lets the system choose one.
         config.setHaListenPort(0);
+    }
+
+    private static int size(Arguments args, JsonObject plan, String name, int fallback) {
+        return Math.toIntExact(args.takeLong(name, plan == null ? fallback : plan.get(name).getAsLong()));
     }
 
     private static boolean isOn(Arguments args, String name, String fallback, String other) {

@@ -1,11 +1,13 @@
 package commitlab;
 
+import java.nio.ByteBuffer;
 import org.apache.rocketmq.common.BrokerConfig;
 import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.store.DefaultMessageStore;
 import org.apache.rocketmq.store.MessageArrivingListener;
 import org.apache.rocketmq.store.MessageExtBrokerInner;
 import org.apache.rocketmq.store.PutMessageResult;
+import org.apache.rocketmq.store.SelectMappedBufferResult;
 import org.apache.rocketmq.store.config.MessageStoreConfig;
 import org.apache.rocketmq.store.stats.BrokerStatsManager;
 
@@ -30,5 +32,26 @@ final class Generation {
     /** Puts what {@link #message} made. */
     static PutMessageResult put(DefaultMessageStore store, MessageExt message) {
         return store.putMessage((MessageExtBrokerInner) message);
+    }
+
+    /** Delayed messages are the store's business. */
+    static void delay(MessageExt message) {}
+
+    /** Offset, size and tags code of a unit. */
+    static long[] unit(DefaultMessageStore store, String topic, int queueId, long at) {
+        SelectMappedBufferResult unit = store.findConsumeQueue(topic, queueId).getIndexBuffer(at);
+        try {
+            ByteBuffer buffer = unit.getByteBuffer();
+            return new long[] {buffer.getLong(), buffer.getInt(), buffer.getLong()};
+        } finally {
+            unit.release();
+        }
+    }
+
+    /** Whether a search by time can be told which of its two neighbours to take. */
+    static final boolean BOUNDED_TIMES = false;
+
+    static long byTime(DefaultMessageStore store, String topic, int queueId, long ms, boolean upper) {
+        throw new UnsupportedOperationException("4.x has no bounds");
     }
 }
