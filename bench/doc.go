@@ -12,6 +12,7 @@
 //	report     how results are shown
 //	profile    profiles of exactly the measured window
 //	host       what the machine is, and what about it spoils a result
+//	torture    not how fast, but whether: kills stores and checks what is left
 //
 // # Benchmarks
 //

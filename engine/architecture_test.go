@@ -46,11 +46,14 @@ var picture = map[string][]string{
 	"bench/study": {
 		"engine", "bench/scenario", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/stat",
 	},
+	"bench/torture": {
+		"engine", "engine/audit", "engine/consumequeue", "engine/message", "engine/segment", "engine/mmap", "engine/mmap/mmaptest", "bench/workload",
+	},
 	"bench/report": {"bench/result", "bench/stat", "bench/host", "bench/report/chart"},
 	"bench":        {},
 
 	"cmd/loadgen": {
-		"engine", "engine/audit", "engine/fsutil", "bench/study", "bench/scenario", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/report",
+		"engine", "engine/audit", "engine/fsutil", "bench/study", "bench/scenario", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/report", "bench/torture",
 	},
 	"cmd/report": {"bench/report"},
 }

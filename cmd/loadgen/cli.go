@@ -12,12 +12,14 @@ import (
 
 // commandLine is what kong parses.
 type commandLine struct {
-	Study  studyCommand  `cmd:"" help:"Compare configurations: run a study, or go on with one. Without arguments: quick."`
-	Run    runCommand    `cmd:"" help:"Measure one scenario under one configuration."`
-	List   listCommand   `cmd:"" help:"List scenarios, configurations, options and built-in studies."`
-	Doctor doctorCommand `cmd:"" help:"Say what on this machine spoils results, and how to mend it."`
-	Store  storeCommand  `cmd:"" help:"Look into the directory of a store: verify, dump."`
-	Cell   cellCommand   `cmd:"" hidden:"" help:"Run one slot of a study; used by study."`
+	Study        studyCommand        `cmd:"" help:"Compare configurations: run a study, or go on with one. Without arguments: quick."`
+	Run          runCommand          `cmd:"" help:"Measure one scenario under one configuration."`
+	List         listCommand         `cmd:"" help:"List scenarios, configurations, options and built-in studies."`
+	Doctor       doctorCommand       `cmd:"" help:"Say what on this machine spoils results, and how to mend it."`
+	Store        storeCommand        `cmd:"" help:"Look into the directory of a store: verify, dump."`
+	Torture      tortureCommand      `cmd:"" help:"Kill a store again and again, by signal, power cut, full disk and failed sync, and check every acknowledged message. Exit code 1: something was lost or wrong."`
+	Cell         cellCommand         `cmd:"" hidden:"" help:"Run one slot of a study; used by study."`
+	TortureChild tortureChildCommand `cmd:"" hidden:"" help:"Live one life of a store; used by torture."`
 }
 
 // console is what a command talks to.

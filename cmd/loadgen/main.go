@@ -8,14 +8,15 @@
 //	loadgen doctor               what on this machine spoils results, and how to mend it
 //	loadgen store verify DIR     audits a store that nobody has open, changing nothing
 //	loadgen store dump DIR       prints records, units, index headers, checkpoint
+//	loadgen torture DIR          kills a store again and again and checks what is left
 //
 // Stdout is the result, stderr is progress: a bar on a terminal, else a line at
 // least every ten seconds; none with --quiet.
 //
 // Exit codes: 0 measured; 1 an operation, a verification or the program failed,
-// or a store is damaged; 2 the command line or the study file is wrong; 4 what
-// was measured is not what was asked for (the generator was too slow); 130
-// interrupted, what was measured is kept.
+// or a store is damaged or has lost something; 2 the command line or the study
+// file is wrong; 4 what was measured is not what was asked for (the generator was
+// too slow); 130 interrupted, what was measured is kept.
 package main
 
 import (

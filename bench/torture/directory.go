@@ -1,0 +1,135 @@
+package torture
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A directory is where a run lives; see the package comment.
+type directory string
+
+func (d directory) store() string  { return filepath.Join(string(d), "store") }
+func (d directory) clone() string  { return filepath.Join(string(d), "clone") }
+func (d directory) ledger() string { return filepath.Join(string(d), "ledger") }
+
+// before is the store as it was before a round.
+func (d directory) before(round int) string {
+	return filepath.Join(string(d), fmt.Sprintf("before-%d", round))
+}
+
+// violation is the store in which something was found to be wrong.
+func (d directory) violation(round int) string {
+	return filepath.Join(string(d), fmt.Sprintf("violation-%d", round))
+}
+
+// ErrDirectory: a directory does not hold what a run could begin with.
+var ErrDirectory = errors.New("cannot begin in this directory")
+
+// begin makes the directory ready for a round, 0 for the next one, and returns its
+// number: it is the next, or the last once more, or any in an empty directory.
+func (d directory) begin(seed uint64, round int) (int, *ledger, error) {
+	if err := os.MkdirAll(string(d), 0o755); err != nil {
+		return 0, nil, fmt.Errorf("torture: %w", err)
+	}
+	entries, err := os.ReadDir(string(d))
+	if err != nil {
+		return 0, nil, fmt.Errorf("torture: %w", err)
+	}
+	_, err = os.Stat(d.ledger())
+	begun := err == nil
+	for _, e := range entries {
+		var n int
+		if _, err := fmt.Sscanf(e.Name(), "before-%d", &n); err == nil {
+			begun = true
+			if round == 0 {
+				round = n // not finished, or it was the last
+				if l, err := readLedger(d.ledger(), seed, n+1); err == nil && l.rounds == n {
+					round = n + 1
+				}
+			}
+		}
+	}
+	if len(entries) > 0 && !begun {
+		return 0, nil, fmt.Errorf("%w: %s holds something else", ErrDirectory, d)
+	}
+	round = max(round, 1)
+	l, err := readLedger(d.ledger(), seed, round)
+	if err != nil {
+		return 0, nil, err
+	}
+	if _, err := os.Stat(d.before(round)); err == nil {
+		if err := copyTree(d.before(round), d.store()); err != nil {
+			return 0, nil, err
+		}
+	} else if begun && l.rounds != round-1 {
+		return 0, nil, fmt.Errorf("%w: %s holds rounds up to %d, so round %d cannot be next", ErrDirectory, d, l.rounds, round)
+	}
+	return round, l, nil
+}
+
+// keep copies the store before a round and drops the copies of earlier rounds.
+func (d directory) keep(round int) error {
+	if _, err := os.Stat(d.before(round)); err == nil {
+		return nil // it is being repeated
+	}
+	if err := os.MkdirAll(d.store(), 0o755); err != nil {
+		return fmt.Errorf("torture: %w", err)
+	}
+	entries, err := os.ReadDir(string(d))
+	if err != nil {
+		return fmt.Errorf("torture: %w", err)
+	}
+	if err := copyTree(d.store(), d.before(round)); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "before-") {
+			if err := os.RemoveAll(filepath.Join(string(d), e.Name())); err != nil {
+				return fmt.Errorf("torture: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// swap puts what a power cut left in the place of the store.
+func (d directory) swap() error {
+	if err := os.RemoveAll(d.store()); err != nil {
+		return fmt.Errorf("torture: %w", err)
+	}
+	if err := os.Rename(d.clone(), d.store()); err != nil {
+		return fmt.Errorf("torture: %w", err)
+	}
+	return nil
+}
+
+// setAside keeps a store for whoever looks into what is wrong with it.
+func (d directory) setAside(round int) error {
+	if err := os.RemoveAll(d.violation(round)); err != nil {
+		return fmt.Errorf("torture: %w", err)
+	}
+	if err := os.Rename(d.store(), d.violation(round)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("torture: %w", err)
+	}
+	return nil
+}
+
+// copyTree makes to a copy of from, whatever was there, and never half of one.
+func copyTree(from, to string) error {
+	half := to + ".half"
+	err := errors.Join(os.RemoveAll(half), os.RemoveAll(to))
+	if err == nil {
+		err = os.CopyFS(half, os.DirFS(from))
+	}
+	if err == nil {
+		err = os.Rename(half, to)
+	}
+	if err != nil {
+		return fmt.Errorf("torture: copy %s to %s: %w", from, to, err)
+	}
+	return nil
+}
