@@ -44,13 +44,14 @@ type delivery struct {
 }
 
 // newDelivery returns a delivery that goes on where the saved progress, or the
-// log, says that it was.
-func newDelivery(s *Store) (*delivery, error) {
+// log, says that it was: delivered has the last record of each level that the log
+// shows to be delivered.
+func newDelivery(s *Store, delivered map[int]int64) (*delivery, error) {
 	offsets, err := s.dir.LoadDelayOffsets()
 	if err != nil {
 		return nil, err
 	}
-	for level, source := range s.found.delivered {
+	for level, source := range delivered {
 		view, err := s.At(source)
 		if err != nil {
 			continue // the schedule record is gone; so is its unit

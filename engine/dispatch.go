@@ -62,6 +62,13 @@ func (d *dispatcher) Step(time.Time) (worked int, err error) {
 	if from >= limit {
 		return 0, nil
 	}
+	if gap, ok := d.log.Skipped().At(from); ok {
+		if gap.Contains(from) {
+			d.at.Store(gap.To)
+			return 1, nil
+		}
+		limit = min(limit, gap.From)
+	}
 	view, fileEnd, err := d.log.Readable(from, limit)
 	if err != nil {
 		return 0, err

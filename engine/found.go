@@ -2,31 +2,57 @@ package engine
 
 import (
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"commitlab/engine/message"
 )
 
-// found is what the recovery of the log tells about the parts of the store that
-// follow it.
+// found is what the recovery of the log tells about the delayed messages that
+// were delivered.
 type found struct {
 	delays message.DelayLevels
-	// lastKeyed is the offset of the last record that belongs into the index, -1
-	// if there is none.
-	lastKeyed int64
-	// delivered is the last message of each delay level that was delivered: the
-	// physical offset of its record in the schedule topic.
-	delivered map[int]int64
+
+	lastKeyed atomic.Int64 // offset of the last record that belongs into the index, -1 for none
+	mu    sync.Mutex
+	marks []deliveredMark // guarded by mu
 }
 
-// visit looks at one record of the log.
+// A deliveredMark says that the record at source, in the schedule topic, was
+// delivered by the record at offset.
+type deliveredMark struct {
+	level          int
+	offset, source int64
+}
+
+// visit looks at one record of the log. It may be called concurrently.
 func (f *found) visit(rec *message.Record) {
-	transaction := message.TransactionOf(rec.SysFlag)
-	if transaction.Indexed() && keyed(rec.Properties) {
-		f.lastKeyed = rec.PhysicalOffset
+	if message.TransactionOf(rec.SysFlag).Indexed() && keyed(rec.Properties) {
+		for old := f.lastKeyed.Load(); old < rec.PhysicalOffset && !f.lastKeyed.CompareAndSwap(old, rec.PhysicalOffset); old = f.lastKeyed.Load() {
+		}
 	}
-	if level, ok := f.deliveredLevel(rec); ok {
-		f.delivered[level] = max(f.delivered[level], rec.PreparedOffset)
+	level, ok := f.deliveredLevel(rec)
+	if !ok {
+		return
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.marks = append(f.marks, deliveredMark{level: level, offset: rec.PhysicalOffset, source: rec.PreparedOffset})
+}
+
+// delivered is the last message of each delay level that was delivered, by the
+// records that v keeps: the physical offset of its record in the schedule topic.
+func (f *found) delivered(v verdict) map[int]int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := make(map[int]int64)
+	for _, m := range f.marks {
+		if gap, ok := v.skipped.At(m.offset); m.offset >= v.end || ok && gap.Contains(m.offset) {
+			continue
+		}
+		last[m.level] = max(last[m.level], m.source)
+	}
+	return last
 }
 
 func keyed(p message.Properties) bool {

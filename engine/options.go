@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -128,6 +129,18 @@ type Options struct {
 	ColdRead       segment.ColdRead `json:"coldRead"`
 	ColdAfterBytes int64            `json:"coldAfterBytes"`
 
+	// Damage says what Open does about bytes in the log that were durable and are
+	// no records: "refuse" opens nothing and names them; "skip" leaves them where
+	// they are, goes on behind them, and remembers it for the next Open; "truncate"
+	// ends the log there, as RocketMQ does, and loses what is behind.
+	Damage string `json:"damage"`
+	// RecoveryWorkers is how many log files Open verifies at a time. Default
+	// GOMAXPROCS.
+	RecoveryWorkers int `json:"recoveryWorkers"`
+	// Progress, if not nil, is told by Open how far it is, several times a second
+	// at most and never concurrently. It must not call the store.
+	Progress func(RecoveryProgress) `json:"-"`
+
 	// Logger gets warnings. Default slog.Default().
 	Logger *slog.Logger `json:"-"`
 	// Mapper and Disk replace the operating system in tests.
@@ -219,6 +232,9 @@ func (o Options) Resolve() (Options, error) {
 	r.size("inMemoryBytes", &o.InMemoryBytes, likelyCached, 1, 1<<50)
 	resolve(r, "coldRead", &o.ColdRead, segment.ColdPopulate, segment.ColdFault, segment.ColdPread)
 	r.size("coldAfterBytes", &o.ColdAfterBytes, likelyCached, 1, 1<<50)
+
+	resolve(r, "damage", &o.Damage, DamageRefuse, DamageSkip, DamageTruncate)
+	r.count("recoveryWorkers", &o.RecoveryWorkers, runtime.GOMAXPROCS(0), 1)
 
 	if o.Logger == nil {
 		o.Logger = slog.Default()

@@ -7,9 +7,8 @@ import (
 
 // reconcile brings queues and index in step with the recovered log. What points
 // behind the end of the log is cut off; what the log has and they have not is
-// dispatched again, before any reader sees them. After a clean exit with all
-// queues complete there is nothing to do.
-func (s *Store) reconcile(clean bool) error {
+// dispatched again, before any reader sees them.
+func (s *Store) reconcile(l *loading, v verdict) error {
 	end, first := s.log.Appended(), s.log.Min()
 	if err := s.queues.TruncateTo(end); err != nil {
 		return fmt.Errorf("cut consume queues at %d: %w", end, err)
@@ -24,14 +23,14 @@ func (s *Store) reconcile(clean bool) error {
 	}
 	d := s.dispatch
 	d.at.Store(end)
-	if !clean || !s.complete() {
+	if !l.clean || !s.complete(v) {
 		d.at.Store(first)
-		d.repair = true
-		if err := s.catchUp(); err != nil {
-			return fmt.Errorf("dispatch the log from %d: %w", first, err)
-		}
-		d.repair = false
 	}
+	d.repair = true
+	if err := s.catchUp(l); err != nil {
+		return fmt.Errorf("dispatch the log from %d: %w", first, err)
+	}
+	d.repair = false
 	for _, e := range s.queues.All() {
 		e.CorrectMin(first)
 		s.log.RaiseQueueOffset(e.Topic, e.ID, e.Max())
@@ -40,29 +39,29 @@ func (s *Store) reconcile(clean bool) error {
 }
 
 // complete reports whether every queue ends where the log says, and the index
-// reaches the last record that has a key.
-func (s *Store) complete() bool {
-	if s.index != nil && s.index.EndPhysical() < s.found.lastKeyed {
-		return false
+// reaches the end of the log.
+func (s *Store) complete(v verdict) bool {
+	for key, next := range v.next {
+		if q := s.queues.Get(key.Topic, key.ID); q == nil || q.Max() != next {
+			return false
+		}
 	}
-	complete := true
-	s.log.QueueOffsets(func(topic string, id int32, next int64) bool {
-		q := s.queues.Get(topic, id)
-		complete = q != nil && q.Max() == next
-		return complete
-	})
-	return complete
+	return s.index == nil || s.index.EndPhysical() >= v.lastKeyed
 }
 
 // catchUp dispatches up to the end of the log. In recovery all of it counts as
 // durable.
-func (s *Store) catchUp() error {
-	start := time.Now()
-	defer func() { s.catchUpNs = time.Since(start).Nanoseconds() }()
-	for s.dispatch.at.Load() < s.log.Committed() {
-		if _, err := s.dispatch.Step(time.Time{}); err != nil {
+func (s *Store) catchUp(l *loading) error {
+	d, from, end := s.dispatch, s.dispatch.at.Load(), s.log.Committed()
+	l.meter.begin("dispatch", 0, end-from)
+	for d.at.Load() < end {
+		before := d.at.Load()
+		if _, err := d.Step(time.Time{}); err != nil {
 			return err
 		}
+		l.meter.add(d.at.Load()-before, false)
 	}
+	_, took := l.meter.end()
+	s.recovery.DispatchOffset, s.recovery.RecordsDispatched, s.recovery.DispatchNs = from, d.messages.Load(), took.Nanoseconds()
 	return nil
 }

@@ -10,11 +10,11 @@ type Snapshot struct {
 	CommitLog commitlog.Snapshot `json:"commitLog"`
 	// DispatchedOffset is the log offset below which messages are found by queue
 	// and key, Dispatched the number of records dispatched since Open.
-	DispatchedOffset int64 `json:"dispatchedOffset"`
-	Dispatched       int64 `json:"dispatched"`
-	// CatchUpNs is how long Open dispatched what queues and index did not have.
-	CatchUpNs int64           `json:"catchUpNs"`
-	Index     *index.Snapshot `json:"index,omitempty"`
+	DispatchedOffset int64           `json:"dispatchedOffset"`
+	Dispatched       int64           `json:"dispatched"`
+	Index            *index.Snapshot `json:"index,omitempty"`
+	// Recovery is what Open did; it does not change any more.
+	Recovery Recovery `json:"recovery"`
 	// SystemCalls tells how the optional system calls went: "ok", or the first
 	// failure with its errno. A call that is not listed was not tried.
 	SystemCalls map[string]string `json:"systemCalls"`
@@ -33,10 +33,9 @@ func (s *Store) Dispatched() int64 {
 
 // Snapshot returns the state now.
 func (s *Store) Snapshot() Snapshot {
-	snap := Snapshot{SystemCalls: s.optional.Outcomes(), SystemCallFailures: s.optional.Failures()}
+	snap := Snapshot{Recovery: s.recovery, SystemCalls: s.optional.Outcomes(), SystemCallFailures: s.optional.Failures()}
 	if s.dispatch != nil { // before the log: it follows
 		snap.DispatchedOffset, snap.Dispatched = s.dispatch.at.Load(), s.dispatch.messages.Load()
-		snap.CatchUpNs = s.catchUpNs
 	}
 	if s.index != nil {
 		i := s.index.Snapshot()

@@ -34,9 +34,8 @@ type Store struct {
 	dispatch   *dispatcher // nil with dispatch off
 	checkpoint *checkpointer
 	delivery   *delivery // nil with dispatch off
-	found      found     // immutable after Open
 	services   services
-	catchUpNs  int64 // immutable after Open
+	recovery   Recovery // immutable after Open
 
 	closing   chan struct{} // closed when Close begins
 	closeOnce sync.Once
@@ -80,55 +79,6 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s.services.start(s)
 	return s, nil
-}
-
-// load reads and recovers the directory: log, queues, index, in this order.
-// What it has opened when it fails is in s, for release.
-func (s *Store) load() error {
-	marker := s.dir.AbortMarker()
-	unclean, err := marker.Present()
-	if err != nil {
-		return err
-	}
-	file, saved, err := s.dir.OpenCheckpoint()
-	if err != nil {
-		return err
-	}
-	s.checkpoint = &checkpointer{store: s, file: file, saved: saved}
-	s.found = found{delays: s.delays, lastKeyed: -1, delivered: make(map[int]int64)}
-	options := s.opt.commitLog(s.optional)
-	options.Visit, options.Beat = s.found.visit, s.beat
-	s.log, err = commitlog.Open(s.dir.CommitLog(), options, commitlog.History{Clean: !unclean, DurableMs: saved.CommitLogMs})
-	if err != nil {
-		return err
-	}
-	if s.opt.Dispatch == On {
-		if err := s.loadDerived(!unclean, saved); err != nil {
-			return err
-		}
-		if s.delivery, err = newDelivery(s); err != nil {
-			return err
-		}
-	}
-	return marker.Set()
-}
-
-// loadDerived opens queues and index and brings them in step with the log.
-func (s *Store) loadDerived(clean bool, saved storedir.Checkpoint) (err error) {
-	if s.queues, err = consumequeue.OpenTable(s.dir.ConsumeQueue(), s.opt.consumeQueue(s.optional, clean)); err != nil {
-		return err
-	}
-	if s.opt.Index == On {
-		if s.index, err = index.Open(s.dir.Index(), s.opt.index(s.optional, clean, saved.IndexMs, s.services.wakeIndex)); err != nil {
-			return err
-		}
-	}
-	s.dispatch = &dispatcher{
-		log: s.log, queues: s.queues, index: s.index, waiters: s.waiters, delays: s.delays, durable: s.durable,
-		unitsPerFile: s.opt.ConsumeQueueFileBytes / consumequeue.UnitBytes,
-		known:        make(map[string]map[int32]*consumequeue.Queue),
-	}
-	return s.reconcile(clean)
 }
 
 // release gives back what load has opened. Whether it is durable is the caller's

@@ -117,7 +117,7 @@ func (r *rebuilder) Op(w *measure.Worker) error {
 	if snap.Dispatched < int64(len(r.put)) {
 		err = fmt.Errorf("%w: dispatched %d of %d messages", errAnswer, snap.Dispatched, len(r.put))
 	} else {
-		w.Observe(opDispatchMessage, time.Duration(snap.CatchUpNs/snap.Dispatched))
+		w.Observe(opDispatchMessage, time.Duration(snap.Recovery.DispatchNs/snap.Dispatched))
 	}
 	if closeErr := s.Close(); err == nil {
 		err = closeErr

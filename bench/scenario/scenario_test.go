@@ -2,9 +2,11 @@ package scenario
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -220,7 +222,7 @@ func TestResolveFillsInAndJoinsProblems(t *testing.T) {
 		t.Errorf("resolved zero spec is %+v", got)
 	}
 	again, err := sync.Resolve(got)
-	if err != nil || again.Options != got.Options || again.Writers != got.Writers {
+	if err != nil || !reflect.DeepEqual(again.Options, got.Options) || again.Writers != got.Writers {
 		t.Errorf("resolving twice gives %+v, %v", again, err)
 	}
 
@@ -248,17 +250,21 @@ func TestFindNamesWhatIsNear(t *testing.T) {
 // that measures the engine, and is told apart from the others.
 func TestEveryConfigurationResolvesInEveryScenario(t *testing.T) {
 	for _, s := range All {
-		seen := map[engine.Options]string{}
+		seen := map[string]string{}
 		for _, c := range Configs {
 			spec, err := s.Resolve(Spec{Options: c.Options})
 			if err != nil {
 				t.Errorf("%s with %s: %v", s.Name, c.Name, err)
 				continue
 			}
-			if other, ok := seen[spec.Options]; ok {
+			options, err := json.Marshal(spec.Options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if other, ok := seen[string(options)]; ok {
 				t.Errorf("%s: configurations %s and %s are the same", s.Name, c.Name, other)
 			}
-			seen[spec.Options] = c.Name
+			seen[string(options)] = c.Name
 			if s.Durability(spec.Options) == "" {
 				t.Errorf("%s with %s does not say what a crash loses", s.Name, c.Name)
 			}

@@ -2,6 +2,7 @@ package study
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -221,7 +222,7 @@ func TestSlotRunIsWhatWasPlanned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if other.Seed != r.Seed || other.Spec.Options == r.Spec.Options {
+	if other.Seed != r.Seed || reflect.DeepEqual(other.Spec.Options, r.Spec.Options) {
 		t.Error("cells of one block must share the seed and differ in options")
 	}
 	if _, err := slotRun(&read, result.Slot{Block: 1, Cell: "append.nothing"}); err == nil {

@@ -40,7 +40,7 @@ func newLog(t *testing.T, change func(o *Options)) (*Log, *mmaptest.Heap) {
 	if change != nil {
 		change(&o)
 	}
-	l, err := Open(filepath.Join(t.TempDir(), "commitlog"), o, History{Clean: true})
+	l, err := Open(filepath.Join(t.TempDir(), "commitlog"), o)
 	if err != nil {
 		t.Fatal(err)
 	}

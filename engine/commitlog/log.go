@@ -39,7 +39,8 @@ type Log struct {
 	window   *segment.Window // nil unless pages are populated ahead
 	pool     *segment.Pool   // nil unless appends go to transient buffers
 	clock    *clock
-	largest  int64 // immutable; bytes that one append may have
+	largest  int64  // immutable; bytes that one append may have
+	skipped  Ranges // immutable after Settle
 	busy     atomic.Bool
 
 	lock appendLock
@@ -63,9 +64,9 @@ type Log struct {
 	loops struct{ pulse, prealloc, window, commit, flush *service.Loop }
 }
 
-// Open loads the log in dir and recovers its end, judging by how it was left:
-// see recover. No service runs until Start.
-func Open(dir string, o Options, h History) (*Log, error) {
+// Open loads the files of the log in dir, which is made if absent. Where the log
+// ends is not known until Settle, and no service runs until Start.
+func Open(dir string, o Options) (*Log, error) {
 	l := &Log{opt: o, clock: newClock(o.ExactClock), offsets: newQueueOffsets()}
 	l.lock.spin = o.SpinLock
 	l.storedMs.Store(l.clock.nowMs())
@@ -86,9 +87,6 @@ func Open(dir string, o Options, h History) (*Log, error) {
 	l.prealloc = segment.NewPrealloc(dir, &l.opt.Files, !o.Preallocate, func() { l.loops.prealloc.Wake() })
 	if o.Files.Populate == segment.PopulateWindow {
 		l.window = segment.NewWindow(queue)
-	}
-	if err := l.recover(h); err != nil {
-		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }

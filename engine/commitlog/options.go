@@ -38,9 +38,6 @@ type Options struct {
 	ColdRead       segment.ColdRead
 	ColdAfterBytes int64
 
-	// Visit, if not nil, is shown every record that Open finds, in order. The
-	// record must not be kept.
-	Visit func(rec *message.Record)
 	// Beat, if not nil, is called about every millisecond, for those who follow
 	// the log. It must not block.
 	Beat func()

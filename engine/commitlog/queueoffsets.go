@@ -1,15 +1,15 @@
 package commitlog
 
-// queueKey names one consume queue.
-type queueKey struct {
-	topic string
-	id    int32
+// A QueueKey names one consume queue.
+type QueueKey struct {
+	Topic string
+	ID    int32
 }
 
 // queueOffsets holds the next queue offset, in units, of every consume queue.
 // Guarded by the append lock.
 type queueOffsets struct {
-	next   map[queueKey]*int64
+	next   map[QueueKey]*int64
 	recent [recentQueues]recentQueue // of the queues used last, by id
 }
 
@@ -18,19 +18,19 @@ type queueOffsets struct {
 const recentQueues = 64
 
 type recentQueue struct {
-	queueKey
+	QueueKey
 	next *int64
 }
 
-func newQueueOffsets() queueOffsets { return queueOffsets{next: make(map[queueKey]*int64)} }
+func newQueueOffsets() queueOffsets { return queueOffsets{next: make(map[QueueKey]*int64)} }
 
 // of returns where the next offset of a queue is kept; 0 for a new queue.
 func (q *queueOffsets) of(topic string, id int32) *int64 {
 	r := &q.recent[uint32(id)%recentQueues]
-	if r.id == id && r.topic == topic && r.next != nil {
+	if r.ID == id && r.Topic == topic && r.next != nil {
 		return r.next
 	}
-	key := queueKey{topic, id}
+	key := QueueKey{topic, id}
 	n := q.next[key]
 	if n == nil {
 		n = new(int64)
@@ -46,7 +46,7 @@ func (l *Log) QueueOffsets(f func(topic string, id int32, next int64) bool) {
 	l.lock.lock()
 	defer l.lock.unlock()
 	for key, next := range l.offsets.next {
-		if !f(key.topic, key.id, *next) {
+		if !f(key.Topic, key.ID, *next) {
 			return
 		}
 	}

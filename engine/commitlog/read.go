@@ -16,6 +16,11 @@ import (
 // give are an error, not a fault. It allocates nothing unless it fails, or copies
 // as ColdPread does.
 func (l *Log) Record(offset int64) (message.Record, segment.View, error) {
+	if len(l.skipped) > 0 {
+		if gap, ok := l.skipped.At(offset); ok && gap.Contains(offset) {
+			return message.Record{}, segment.View{}, fmt.Errorf("%w: offset %d lies in the damaged range [%d, %d), which was given up", ErrNotFound, offset, gap.From, gap.To)
+		}
+	}
 	f := l.queue.Find(offset)
 	if f == nil {
 		return message.Record{}, segment.View{}, fmt.Errorf("%w: offset %d, the log holds [%d, %d)", ErrNotFound, offset, l.Min(), l.Committed())

@@ -24,6 +24,8 @@ func evict(fd int, off, n int64) error {
 	return unix.Fadvise(fd, off, n, unix.FADV_DONTNEED)
 }
 
+func seekData(fd int, off int64) (int64, error) { return unix.Seek(fd, off, unix.SEEK_DATA) }
+
 func statKey(info os.FileInfo) (fileKey, error) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -17,6 +17,8 @@ func punchHole(int, int64, int64) error { return errors.ErrUnsupported }
 
 func evict(int, int64, int64) error { return errors.ErrUnsupported }
 
+func seekData(int, int64) (int64, error) { return 0, errors.ErrUnsupported }
+
 func statKey(info os.FileInfo) (fileKey, error) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"commitlab/engine/fsutil"
 	"commitlab/engine/mmap"
 )
 
@@ -76,3 +77,9 @@ func (f *File) zero(pos, n int64) (zero bool, err error) {
 	}
 	return true, nil
 }
+
+// NextData returns the first position from pos on at which something may be
+// stored; the size of the file if there is nothing. What reads as zeros because
+// it was never written is passed over, as far as the file system tells. For
+// recovery: it asks the file, not the mapping.
+func (f *File) NextData(pos int64) (int64, error) { return fsutil.NextData(f.f, pos, f.size) }
