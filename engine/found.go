@@ -14,8 +14,8 @@ type found struct {
 	delays message.DelayLevels
 
 	lastKeyed atomic.Int64 // offset of the last record that belongs into the index, -1 for none
-	mu    sync.Mutex
-	marks []deliveredMark // guarded by mu
+	mu        sync.Mutex
+	marks     []deliveredMark // guarded by mu
 }
 
 // A deliveredMark says that the record at source, in the schedule topic, was
