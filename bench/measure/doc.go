@@ -36,7 +36,7 @@
 // the clock twice, plus once or more while it waits for a due time; it takes no
 // lock and allocates nothing. Run's own goroutine collects the recorders at each
 // tick (see recorder), merges them, and feeds the Sink. A further goroutine,
-// locked to its thread, does nothing but sleep and look at the clock: its
+// sleeping in the kernel, does nothing but sleep and look at the clock: its
 // lateness is the hiccup histogram, the noise of the machine and the Go
 // scheduler in the same units.
 //

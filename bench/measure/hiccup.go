@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"runtime"
 	"time"
 
 	"commitlab/bench/pace"
@@ -10,13 +9,11 @@ import (
 // hiccupPeriod is how often the hiccup meter wants to wake up.
 const hiccupPeriod = time.Millisecond
 
-// meterHiccups sleeps from one point of a fixed grid to the next, on a thread of
-// its own, and records how late it woke. Grid points that passed during one long
+// meterHiccups sleeps from one point of a fixed grid to the next, in the kernel,
+// and records how late it woke. Grid points that passed during one long
 // sleep each count with their own lateness: a hiccup of 50 ms hits fifty of them.
 // It returns when stop is closed.
 func meterHiccups(clock *pace.Clock, mode pace.Mode, rec *recorder, stop <-chan struct{}) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	waiter := pace.NewWaiter(clock, mode, 1, stop)
 	due := clock.Now() + hiccupPeriod
 	for {
