@@ -68,6 +68,9 @@ func (r *run) record(w *Worker, b *buffer, due, start, end time.Duration) {
 	} else {
 		b.late++
 	}
+	if w.split != nil && w.split[0] >= 0 {
+		w.rec.span(w.split[0], start, end)
+	}
 	ops := &b.ops[0]
 	ops[service].record(int64(end - start))
 	worst := end - start

@@ -42,6 +42,10 @@ type Outcome struct {
 	NeverSent  uint64 // due, but no worker was free until the drain limit, or the run ended early
 
 	Ops []OpOutcome // in the order of the plan's names, the primary one first
+	// Bystanders are InsideName and OutsideName of each of Plan.Bystanders, with a
+	// service time only; Disturbed what they were sorted by, nil without any.
+	Bystanders []OpOutcome
+	Disturbed  *Disturbed
 	// Backlog holds, for each operation never sent, how long it had been due when
 	// the run gave up: a lower bound of its response time. It is not part of any
 	// response distribution.
@@ -88,6 +92,9 @@ func (r *run) outcome() Outcome {
 			Slip:     sums[slip].dist(),
 			Lag:      sums[lag].dist(),
 		})
+	}
+	if r.sorter != nil {
+		r.sorter.outcome(&o)
 	}
 	o.Due = o.Done + o.Late + o.Failed + o.Unfinished
 	if r.opened >= 0 {

@@ -96,6 +96,12 @@ func (r *run) window(ctx context.Context) {
 // openWindow starts what covers exactly the window, and returns its end.
 func (r *run) openWindow() (closeWindow func()) {
 	r.discardHiccups()
+	if r.events != nil {
+		r.events.open(r.clock, r.plan)
+	}
+	if r.sorter != nil {
+		r.helpers.Go(func() { r.sorter.run(r.clock.Now, r.stop) })
+	}
 	if r.plan.Window == nil {
 		return func() {}
 	}
@@ -132,6 +138,12 @@ func (r *run) drain(ctx context.Context) {
 	}
 	r.drained = r.clock.Now()
 	r.helpers.Wait()
+	if r.sorter != nil {
+		r.sorter.finish(r.drained)
+	}
+	if r.events != nil {
+		r.events.close()
+	}
 	if r.opened >= 0 {
 		r.collect(r.drained, true)
 	}

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +16,13 @@ type Plan struct {
 	Primary string   // name of the operation that Op is, such as "append"
 	Ops     []string // further names that Op may pass to Worker.Observe
 	Workers int      // goroutines that call Op; default 1
+
+	// Bystanders are the names, among Primary and Ops, of operations whose service
+	// times are also sorted by whether they overlapped a disturbance that the
+	// target reported (Events.Disturb), or one that had ended less than Margin
+	// before, default 1 ms. Of what a worker observes, ObserveSpan is needed.
+	Bystanders []string
+	Margin     time.Duration
 
 	// Pacer is the schedule; nil or pace.Closed is a closed loop.
 	Pacer pace.Pacer
@@ -45,6 +53,10 @@ type Plan struct {
 	OutlierOver  time.Duration
 	OutlierLimit int
 
+	// Beside, if set, is called after Setup and before the first Op; the function
+	// it returns is called once, after the last Op and before Verify. For what
+	// goes on beside the load, on purpose.
+	Beside func(ctx context.Context) (ended func() error, err error)
 	// Window, if set, is called when the measured window opens; the function it
 	// returns is called when the window closes, before the drain. For profiles.
 	Window func() (closed func() error, err error)
@@ -55,6 +67,7 @@ type Plan struct {
 const (
 	defaultDrain        = 5 * time.Second
 	defaultOutlierLimit = 64
+	defaultMargin       = time.Millisecond
 	longestTick         = time.Minute
 )
 
@@ -68,6 +81,14 @@ func (p Plan) resolve() (Plan, error) {
 	slices.Sort(names)
 	if len(slices.Compact(names)) != len(p.Ops)+1 {
 		problems = append(problems, fmt.Errorf("operation names %q, %q are not distinct", p.Primary, p.Ops))
+	}
+	for _, name := range p.Bystanders {
+		if !slices.Contains(names, name) {
+			problems = append(problems, fmt.Errorf("bystander %q is none of the operations %q", name, names))
+		}
+	}
+	if p.Margin < 0 {
+		problems = append(problems, fmt.Errorf("margin %v: want at least 0", p.Margin))
 	}
 	if p.Duration <= 0 {
 		problems = append(problems, fmt.Errorf("duration %v: want more than 0", p.Duration))
@@ -100,6 +121,9 @@ func (p Plan) resolve() (Plan, error) {
 	}
 	if p.OutlierLimit == 0 {
 		p.OutlierLimit = defaultOutlierLimit
+	}
+	if p.Margin == 0 {
+		p.Margin = defaultMargin
 	}
 	if p.Wall == nil {
 		p.Wall = time.Now

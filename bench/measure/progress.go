@@ -1,6 +1,9 @@
 package measure
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // progress is what the controlling goroutine of a run knows and nobody else
 // touches.
@@ -64,13 +67,21 @@ func (r *run) collect(now time.Duration, last bool) {
 		b := w.rec.exchange()
 		slow = r.takeBuffer(w, b, slow)
 	}
+	if r.events != nil {
+		r.events.take(r.plan, r.tickOps)
+	}
+	var bystanders []OpTick
+	if r.sorter != nil {
+		bystanders = r.sorter.take()
+	}
 	r.tickHiccup.take(r.hiccup.exchange().ops[0][service])
 	failed := r.sum.failed - failedBefore
-	if last && failed == 0 && r.tickIsEmpty() {
+	if last && failed == 0 && r.tickIsEmpty() && !anySorted(bystanders) {
 		return
 	}
 	r.noteWall(r.plan.Wall(), now)
 	tick := r.makeTick(now, failed)
+	tick.Bystanders = bystanders
 	if !last {
 		r.noteInterval(tick, r.sum.ended-endedBefore)
 	}
@@ -124,6 +135,11 @@ func (r *run) tickIsEmpty() bool {
 		}
 	}
 	return true
+}
+
+// anySorted says whether the sorter has judged any operation.
+func anySorted(bystanders []OpTick) bool {
+	return slices.ContainsFunc(bystanders, func(t OpTick) bool { return t.Service != nil })
 }
 
 func (r *run) makeTick(now time.Duration, failed uint64) Tick {

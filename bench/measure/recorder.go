@@ -110,6 +110,56 @@ type recorder struct {
 	gate   atomic.Int64           // written by the worker only
 	active atomic.Pointer[buffer] // written by the run only
 	spare  *buffer                // the run's; empty between exchanges
+
+	// The same for the spans of bystanders, exchanged by the sorter; nil without
+	// bystanders.
+	spans      atomic.Pointer[spanBuffer]
+	spareSpans *spanBuffer // the sorter's
+}
+
+// spanBuffer is the operations of bystander kinds that one worker did since the
+// last exchange.
+type spanBuffer struct {
+	spans []span // len bounded by its capacity
+	lost  uint64 // beyond it
+}
+
+func newSpanBuffer(capacity int) *spanBuffer {
+	b := &spanBuffer{spans: make([]span, capacity)}
+	// Written to once, as in touched, as far as a busy worker gets.
+	for i := 0; i < min(capacity, fewestKept); i++ {
+		b.spans[i].bystander = 1
+	}
+	b.reset()
+	return b
+}
+
+func (b *spanBuffer) reset() { b.spans, b.lost = b.spans[:0], 0 }
+
+// keepSpans makes the recorder keep spans of up to capacity operations.
+func (r *recorder) keepSpans(capacity int) {
+	r.spareSpans = newSpanBuffer(capacity)
+	r.spans.Store(newSpanBuffer(capacity))
+}
+
+// span keeps one operation of a bystander kind. The worker has opened the
+// recorder.
+func (r *recorder) span(bystander int, start, end time.Duration) {
+	b := r.spans.Load()
+	if len(b.spans) == cap(b.spans) {
+		b.lost++
+		return
+	}
+	b.spans = append(b.spans, span{bystander, start, end})
+}
+
+// exchangeSpans takes the spans so far from the worker, by the rules of exchange.
+func (r *recorder) exchangeSpans() *spanBuffer {
+	full := r.spans.Load()
+	r.spans.Store(r.spareSpans)
+	r.settled()
+	r.spareSpans = full
+	return full
 }
 
 func newRecorder(ops int, open bool, outliers int) *recorder {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,15 +31,41 @@ func Run(ctx context.Context, inst Instance, plan Plan, sink Sink) (Outcome, err
 		err = fmt.Errorf("set up: %w", err)
 		return Outcome{Status: Failed, Reason: err.Error()}, err
 	}
+	ended, err := beside(ctx, inst, plan)
+	if err != nil {
+		err = errors.Join(err, inst.Close())
+		return Outcome{Status: Failed, Reason: err.Error()}, err
+	}
+	ended = sync.OnceValue(ended)
+	defer ended() // also when something panics
 	r := newRun(inst, plan, sink)
 	r.start()
 	r.control(ctx)
+	if err = ended(); err != nil {
+		err = fmt.Errorf("end what went on beside: %w", err)
+	}
 	outcome := r.outcome()
-	if err := r.finish(ctx); err != nil {
+	if err = errors.Join(err, r.finish(ctx)); err != nil {
 		outcome.Status, outcome.Reason = Failed, err.Error()
 		return outcome, err
 	}
 	return outcome, nil
+}
+
+// beside checks the target against the plan and starts what is to go on beside.
+func beside(ctx context.Context, inst Instance, plan Plan) (ended func() error, err error) {
+	if source, ok := inst.(EventSource); ok {
+		if err := source.Events().check(plan); err != nil {
+			return nil, err
+		}
+	}
+	if plan.Beside == nil {
+		return func() error { return nil }, nil
+	}
+	if ended, err = plan.Beside(ctx); err != nil {
+		return nil, fmt.Errorf("start what is to go on beside: %w", err)
+	}
+	return ended, nil
 }
 
 // run is one run. Fields without a remark are immutable after newRun.
@@ -49,6 +76,8 @@ type run struct {
 	clock  *pace.Clock // its zero is the pacer's
 	crew   []*Worker
 	hiccup *recorder
+	events *Events // nil if the target has none
+	sorter *sorter // nil without bystanders
 
 	workers sync.WaitGroup
 	helpers sync.WaitGroup // the hiccup meter
@@ -96,6 +125,12 @@ func newRun(inst Instance, plan Plan, sink Sink) *run {
 		w.waiter = pace.NewWaiter(r.clock, plan.Wait, plan.Workers, r.stop)
 		r.crew = append(r.crew, w)
 	}
+	if source, ok := inst.(EventSource); ok {
+		r.events = source.Events()
+	}
+	if len(plan.Bystanders) > 0 {
+		r.sortBystanders()
+	}
 	if !r.closed {
 		r.tickets = newTickets(plan.Pacer)
 	}
@@ -109,6 +144,17 @@ func newRun(inst Instance, plan Plan, sink Sink) *run {
 	}
 	r.setWindow(cut, cut+plan.Duration)
 	return r
+}
+
+// sortBystanders prepares the workers and the sorter.
+func (r *run) sortBystanders() {
+	for _, w := range r.crew {
+		w.rec.keepSpans(max(spansKept/len(r.crew), fewestKept))
+		for _, name := range w.names {
+			w.split = append(w.split, slices.Index(r.plan.Bystanders, name))
+		}
+	}
+	r.sorter = newSorter(r.crew, r.events, r.plan)
 }
 
 // setWindow fixes the window. The end is stored first: a worker that sees the cut

@@ -27,6 +27,10 @@ type Tick struct {
 	Start, End time.Time
 	From, To   time.Duration // the same limits, from the start of the window
 	Ops        []OpTick      // in the order of the plan's names, the primary one first
+	// Bystanders are the operations of Plan.Bystanders whose verdict fell in the
+	// interval, a second after they ended: two for each, InsideName and
+	// OutsideName, with a service time only.
+	Bystanders []OpTick
 	Hiccup     *hdrhistogram.Histogram
 	Counters   any // of CounterSource, sampled at End; nil if there is none
 }

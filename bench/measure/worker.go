@@ -3,6 +3,7 @@ package measure
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,7 @@ type Worker struct {
 	N uint64
 
 	names  []string // immutable
+	split  []int    // immutable; of each name its place among the bystanders, or -1
 	clock  *pace.Clock
 	rec    *recorder
 	waiter *pace.Waiter
@@ -78,6 +80,20 @@ func (w *Worker) Observe(op string, d time.Duration) {
 		}
 	}
 	panic(fmt.Sprintf("measure: operation %q observed, plan has %q", op, w.names))
+}
+
+// ObserveSpan is Observe of an operation by when it began and ended on the run's
+// clock, which need not be just now. It is how a bystander is observed.
+func (w *Worker) ObserveSpan(op string, start, end time.Duration) {
+	w.Observe(op, end-start)
+	if !w.measuring || w.split == nil {
+		return
+	}
+	if by := w.split[slices.Index(w.names, op)]; by >= 0 {
+		w.rec.gate.Store(gateRecording)
+		w.rec.span(by, start, end)
+		w.rec.gate.Store(w.inside)
+	}
 }
 
 // Note attaches a number to the current operation, to be kept if it becomes an

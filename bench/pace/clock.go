@@ -16,3 +16,7 @@ func NewClock() *Clock { return &Clock{base: time.Now()} }
 // Now is the monotonic time since the clock was made. Steps of the wall clock do
 // not move it.
 func (c *Clock) Now() time.Duration { return time.Since(c.base) }
+
+// At is the time of the clock at t, a time.Now of the same process. It is
+// negative for a t before the clock was made.
+func (c *Clock) At(t time.Time) time.Duration { return t.Sub(c.base) }

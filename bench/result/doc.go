@@ -13,7 +13,9 @@
 //	          outliers.jsonl         one line per slow operation: Outlier
 //	        001~1/                   an earlier attempt at it
 //
-// A tag is "<operation>.<kind>", such as "append.service", or "hiccup". Raw
+// A tag is "<operation>.<kind>", such as "append.service", or "hiccup". The
+// operations "append.inside" and "append.outside" are those of append once more,
+// by whether they overlapped a disturbance (see Bystander). Raw
 // distributions are kept, percentiles are computed from them when they are
 // asked for, and only from merged histograms: percentiles of parts are never
 // averaged, and a rate is a count divided by measured time, never by the time

@@ -60,6 +60,9 @@ type Manifest struct {
 	// Profiles names the profiles taken in this run. A profiled run is never
 	// compared with one that is not.
 	Profiles []string `json:"profiles,omitempty"`
+	// Pressure is what was asked for beside the load, as given:
+	// "held-readers=8,page-writer=200MB/s".
+	Pressure string `json:"pressure,omitempty"`
 	// Command repeats the run.
 	Command []string `json:"command,omitempty"`
 
@@ -99,6 +102,10 @@ type End struct {
 	// Extremes holds exact maxima and over-range counts per tag. Writer fills it
 	// from the ticks.
 	Extremes map[string]Extremes `json:"extremes,omitempty"`
+	// Disturbed tells what bystanders were sorted by; nil without any.
+	Disturbed *Disturbed `json:"disturbed,omitempty"`
+	// Pressure tells what was really done of Manifest.Pressure.
+	Pressure []Pressure `json:"pressure,omitempty"`
 	// Counters is the instance's last snapshot.
 	Counters json.RawMessage `json:"counters,omitempty"`
 	Warnings []string        `json:"warnings,omitempty"`

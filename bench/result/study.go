@@ -45,6 +45,7 @@ type Cell struct {
 	Scenario string          `json:"scenario"`
 	Config   string          `json:"config"`
 	Pace     string          `json:"pace"`
+	Pressure string          `json:"pressure,omitempty"` // beside the load; see Manifest
 	Spec     json.RawMessage `json:"spec,omitempty"`
 	Options  json.RawMessage `json:"options,omitempty"`
 }

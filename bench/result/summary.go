@@ -28,7 +28,12 @@ type Summary struct {
 	NeverSent         uint64   `json:"never_sent"`
 	Errors            uint64   `json:"errors"`
 
-	Ops        map[string]OpSummary `json:"ops"`
+	Ops map[string]OpSummary `json:"ops"`
+	// Bystander compares operations that overlapped a disturbance with those that
+	// did not; Disturbed says what these disturbances were.
+	Bystander  map[string]Bystander `json:"bystander,omitempty"`
+	Disturbed  *Disturbed           `json:"disturbed,omitempty"`
+	Pressure   []Pressure           `json:"pressure,omitempty"`
 	Hiccup     Figures              `json:"hiccup_ns"`
 	Steadiness string               `json:"steadiness,omitempty"`
 	Warnings   []string             `json:"warnings,omitempty"`
@@ -163,11 +168,12 @@ func summarize(man *Manifest, m *Merged, samples map[string]map[string]Samples) 
 		o.Count = o.Service.Count
 		s.Ops[op] = o
 	}
+	s.bystanders()
 	s.Hiccup = of(HiccupTag)
 	if e := man.End; e != nil {
 		s.OfferedPerSecond, s.AchievedPerSecond = e.OfferedPerSecond, e.AchievedPerSecond
 		s.Due, s.Done, s.Late, s.NeverSent, s.Errors = e.Due, e.Done, e.Late, e.NeverSent, e.Errors
-		s.Steadiness = e.Steadiness
+		s.Steadiness, s.Disturbed, s.Pressure = e.Steadiness, e.Disturbed, e.Pressure
 		s.Warnings = append(s.Warnings, e.Warnings...)
 	} else {
 		primary := Tag(man.Primary, Service)

@@ -63,6 +63,9 @@ type Scenario struct {
 	Ops []string
 	// Primary is the operation the scenario is about, one of Ops.
 	Primary string
+	// Bystanders are those of Ops that are compared inside and outside of what
+	// the scenario reports as a disturbance.
+	Bystanders []string
 	// Writers and MaxBytes are the defaults of Spec.
 	Writers  int
 	MaxBytes int64
@@ -72,6 +75,9 @@ type Scenario struct {
 	// Reads says that MaxBytes are written in Setup and then only read, so that
 	// a run ends by time or count alone.
 	Reads bool
+	// Rolling says that old files are taken down while it runs, so that MaxBytes
+	// is what is written and not what lies on the disk at a time.
+	Rolling bool
 	// Slow says that one operation takes about a second, so that counting many of
 	// them is no use: benchmarks leave it to the load generator.
 	Slow bool

@@ -115,6 +115,7 @@ func (r Run) plan(dir string) measure.Plan {
 	p := measure.Plan{
 		Primary:     r.Scenario.Ops[0],
 		Ops:         r.Scenario.Ops[1:],
+		Bystanders:  r.Scenario.Bystanders,
 		Workers:     r.Spec.Writers,
 		Pacer:       r.Pacer,
 		Warmup:      r.Warmup,
@@ -148,6 +149,12 @@ func (r Run) end(o measure.Outcome, counters any) (result.End, error) {
 		e.Due, e.Late, e.NeverSent = o.Due, o.Late, o.NeverSent+o.Unfinished
 		if o.Window > 0 {
 			e.OfferedPerSecond = &o.OfferedPerS
+		}
+	}
+	if d := o.Disturbed; d != nil {
+		e.Disturbed = &result.Disturbed{
+			MarginNs: d.Margin.Nanoseconds(), Count: d.Count, TimeNs: d.Time.Nanoseconds(),
+			UnsortedNs: d.Unsorted.Nanoseconds(), Lost: d.Lost,
 		}
 	}
 	e.Warnings = warnings(o)
@@ -186,6 +193,12 @@ func warnings(o measure.Outcome) []string {
 			add("the generator itself was late: lag p99 %s, with %.0f %% of %d CPUs busy in operations",
 				time.Duration(p99), 100*o.Busy, runtime.NumCPU())
 		}
+	}
+	if d := o.Disturbed; d != nil && d.Unsorted > d.Time/100 {
+		add("%s of %s of disturbance became known too late: operations meanwhile are counted as outside of it", d.Unsorted, d.Time)
+	}
+	if d := o.Disturbed; d != nil && d.Lost > 0 {
+		add("%d operations were too many at once to be sorted into inside and outside of a disturbance", d.Lost)
 	}
 	if o.WallStep > time.Second || o.WallStep < -time.Second {
 		add("the wall clock was set by %s during the run: dates do not match other logs", o.WallStep.Round(time.Millisecond))

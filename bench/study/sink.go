@@ -1,6 +1,7 @@
 package study
 
 import (
+	"slices"
 	"time"
 
 	"commitlab/bench/measure"
@@ -53,7 +54,7 @@ func (s *sink) Tick(t measure.Tick) error {
 		s.last = t.Counters
 	}
 	out := result.Tick{Start: t.Start, End: t.End, Hiccup: t.Hiccup, Counters: t.Counters}
-	for _, op := range t.Ops {
+	for _, op := range slices.Concat(t.Ops, t.Bystanders) {
 		out.Ops = append(out.Ops, result.OpTick{
 			Name:             op.Name,
 			Service:          op.Service,
