@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 
 	"commitlab/engine/message"
@@ -31,6 +32,9 @@ func (v *View) Release() { v.bytes.Release() }
 // give back.
 func (s *Store) At(offset int64) (View, error) {
 	rec, bytes, err := s.log.Record(offset)
+	if errors.Is(err, segment.ErrClosed) && !s.isClosing() { // deleted just now
+		return View{}, fmt.Errorf("at: %w: %w", ErrNotFound, err)
+	}
 	if err != nil {
 		return View{}, fmt.Errorf("at: %w", classify(err))
 	}

@@ -48,6 +48,9 @@ func small(o Options) Options {
 	if o.CommitIntervalMs == 0 {
 		o.CommitIntervalMs = 5
 	}
+	if o.DiskMaxUsedPercent == 0 { // whatever the disk of the test machine holds
+		o.DiskMaxUsedPercent, o.DiskCleanForciblyPercent, o.DiskWarningPercent = 100, 100, 100
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}

@@ -42,7 +42,7 @@ func (s *Store) load() error {
 	}
 	s.recovery.Clean = l.clean
 
-	options := s.opt.commitLog(s.optional)
+	options := s.opt.commitLog(s.optional, s.reaper)
 	options.Beat = s.beat
 	if s.log, err = commitlog.Open(s.dir.CommitLog(), options); err != nil {
 		return err
@@ -128,13 +128,13 @@ func (l *loading) settle(v verdict) error {
 func (l *loading) derived(v verdict) (err error) {
 	s := l.store
 	start := time.Now()
-	if s.queues, err = consumequeue.OpenTable(s.dir.ConsumeQueue(), s.opt.consumeQueue(s.optional, l.clean)); err != nil {
+	if s.queues, err = consumequeue.OpenTable(s.dir.ConsumeQueue(), s.opt.consumeQueue(s.optional, s.reaper, l.clean)); err != nil {
 		return err
 	}
 	s.recovery.Queues, s.recovery.QueuesNs = len(s.queues.All()), time.Since(start).Nanoseconds()
 	if s.opt.Index == On {
 		start = time.Now()
-		if s.index, err = index.Open(s.dir.Index(), s.opt.index(s.optional, l.clean, l.saved.IndexMs, s.services.wakeIndex)); err != nil {
+		if s.index, err = index.Open(s.dir.Index(), s.opt.index(s.optional, s.reaper, l.clean, l.saved.IndexMs, s.services.wakeIndex)); err != nil {
 			return err
 		}
 		s.recovery.IndexNs = time.Since(start).Nanoseconds()

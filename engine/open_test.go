@@ -418,7 +418,7 @@ func TestB29_FileIsCreatedOnce(t *testing.T) {
 	dir := scratch(t)
 	s := openUnchecked(t, dir, small(Options{Preallocate: Off}))
 	path := filepath.Join(s.dir.CommitLog(), segment.FileName(0))
-	o := s.opt.commitLog(s.optional).Files
+	o := s.opt.commitLog(s.optional, s.reaper).Files
 	results := make(chan error, 2)
 	files := make(chan *segment.File, 2)
 	for range 2 {

@@ -11,6 +11,7 @@ import (
 
 	"commitlab/engine/commitlog"
 	"commitlab/engine/consumequeue"
+	"commitlab/engine/fsutil"
 	"commitlab/engine/index"
 	"commitlab/engine/message"
 	"commitlab/engine/mmap"
@@ -140,12 +141,58 @@ type Options struct {
 	// Progress, if not nil, is told by Open how far it is, several times a second
 	// at most and never concurrently. It must not call the store.
 	Progress func(RecoveryProgress) `json:"-"`
+	// FileReservedMs is how long records are kept: a commit log file goes when its
+	// newest record is older. Default 72 h. The file that is written never goes.
+	FileReservedMs int64 `json:"fileReservedMs"`
+	// DeleteWhen are the hours of the day, local time, in which expired files go:
+	// numbers from 0 to 23 separated by semicolons. Default "04". Where the disk is
+	// fuller than DiskMaxUsedPercent they go at any hour.
+	DeleteWhen string `json:"deleteWhen"`
+	// MaxLogBytes: while the commit log is larger its oldest files go, expired or
+	// not. 0 is no such limit.
+	MaxLogBytes int64 `json:"maxLogBytes"`
+	// The disk is judged by the percentage in use, as df computes it. Above
+	// DiskMaxUsedPercent (75) expired files go at any hour; above
+	// DiskCleanForciblyPercent (85) files go that have not expired, oldest first, if
+	// CleanFileForcibly is "on"; above DiskWarningPercent (90) puts are refused,
+	// until it is DiskCleanForciblyPercent or less.
+	DiskMaxUsedPercent       int    `json:"diskMaxUsedPercent"`
+	DiskCleanForciblyPercent int    `json:"diskCleanForciblyPercent"`
+	DiskWarningPercent       int    `json:"diskWarningPercent"`
+	CleanFileForcibly        string `json:"cleanFileForcibly"`
+	// CleanIntervalMs is the time between two cleaning passes, and between two looks
+	// at the disk. Default 10000. A pass deletes at most DeleteFileBatch (10) files
+	// of the commit log, DeleteFileIntervalMs (100) apart.
+	CleanIntervalMs      int64 `json:"cleanIntervalMs"`
+	DeleteFileBatch      int   `json:"deleteFileBatch"`
+	DeleteFileIntervalMs int64 `json:"deleteFileIntervalMs"`
+	// DestroyForceMs: a deleted file that readers hold keeps its disk space so long;
+	// then its pages are exchanged for zeros. Default 120000.
+	DestroyForceMs int64 `json:"destroyForceMs"`
+	// RetryHangedMs is the time between attempts at a file that could not be removed.
+	// Default 120000.
+	RetryHangedMs int64 `json:"retryHangedMs"`
+	// Destroy says how deleted files are taken down: "inline", "background",
+	// "stepwise", "punch" or "recycle". Default background.
+	Destroy segment.Destruction `json:"destroy"`
+	// DestroyBytesPerSecond limits how fast disk space is freed, except with destroy
+	// inline. Default 256 MiB with destroy stepwise and punch, else no limit.
+	DestroyBytesPerSecond int64 `json:"destroyBytesPerSecond"`
+	// Compatible "strict" keeps from what a RocketMQ store could take for records of
+	// its own if it opened the directory, also after a crash: destroy recycle becomes
+	// background. Default loose.
+	Compatible string `json:"compatible"`
 
 	// Logger gets warnings. Default slog.Default().
 	Logger *slog.Logger `json:"-"`
 	// Mapper and Disk replace the operating system in tests.
 	Mapper mmap.Mapper  `json:"-"`
 	Disk   segment.Disk `json:"-"`
+	// OnDestroy, if not nil, is told of each step of taking a file down, by the
+	// goroutine that took it. It must not block.
+	OnDestroy func(segment.DestroyStep) `json:"-"`
+	// DiskUsage replaces the operating system in tests.
+	DiskUsage func(path string) (fsutil.DiskUsage, error) `json:"-"`
 }
 
 // Values of the options that are not types of package segment.
@@ -158,6 +205,8 @@ const (
 	FlushSync   = "sync"
 	On          = "on"
 	Off         = "off"
+	Loose       = "loose"
+	Strict      = "strict"
 )
 
 // ErrOption is wrapped by every complaint about an option.
@@ -235,6 +284,7 @@ func (o Options) Resolve() (Options, error) {
 
 	resolve(r, "damage", &o.Damage, DamageRefuse, DamageSkip, DamageTruncate)
 	r.count("recoveryWorkers", &o.RecoveryWorkers, runtime.GOMAXPROCS(0), 1)
+	o.resolveRetention(r)
 
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -291,18 +341,27 @@ func resolve[T ~string](r *resolver, name string, v *T, words ...T) {
 	}
 }
 
+// ms is a duration in milliseconds.
+func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// reaper returns the part of resolved options that the reaper needs.
+func (o Options) reaper(optional *stats.Optional, wake func()) segment.ReaperOptions {
+	return segment.ReaperOptions{
+		Destroy: o.Destroy, BytesPerSecond: o.DestroyBytesPerSecond, Observe: o.OnDestroy, Wake: wake, Optional: optional,
+	}
+}
+
 // commitLog returns the part of resolved options that the commit log needs.
-func (o Options) commitLog(optional *stats.Optional) commitlog.Options {
+func (o Options) commitLog(optional *stats.Optional, reaper *segment.Reaper) commitlog.Options {
 	checksum := message.ChecksumBody
 	if o.AppendCRC == On {
 		checksum = message.ChecksumStrongest
 	}
-	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	return commitlog.Options{
 		Files: segment.Options{
 			FileBytes: o.CommitLogFileBytes, Allocate: o.Allocate, Populate: o.Populate, WindowBytes: o.PopulateWindowBytes,
 			WarmUp: o.WarmUp, MemoryLock: o.MemoryLock, Advise: o.Advise, Prefetch: o.Prefetch == On,
-			Mapper: o.Mapper, Disk: o.Disk, Optional: optional,
+			Mapper: o.Mapper, Disk: o.Disk, Optional: optional, Reaper: reaper,
 		},
 		Checksum: checksum,
 		SpinLock: o.AppendLock == LockSpin, ExactClock: o.Clock == ClockExact, BusyAfter: ms(o.PageCacheBusyMs),
@@ -318,25 +377,25 @@ func (o Options) commitLog(optional *stats.Optional) commitlog.Options {
 
 // derivedFiles describes the files of queues and index: real blocks, so that a
 // full disk is an error, and pages made as they are needed.
-func (o Options) derivedFiles(optional *stats.Optional) segment.Options {
+func (o Options) derivedFiles(optional *stats.Optional, reaper *segment.Reaper) segment.Options {
 	return segment.Options{
 		Allocate: segment.Fallocate, Populate: segment.PopulateNone, WarmUp: segment.WarmUpNone,
 		MemoryLock: segment.LockNone, Advise: segment.AdviseNormal,
-		Mapper: o.Mapper, Disk: o.Disk, Optional: optional,
+		Mapper: o.Mapper, Disk: o.Disk, Optional: optional, Reaper: reaper,
 	}
 }
 
 // consumeQueue returns the part of resolved options that consume queues need.
-func (o Options) consumeQueue(optional *stats.Optional, clean bool) consumequeue.Options {
-	files := o.derivedFiles(optional)
+func (o Options) consumeQueue(optional *stats.Optional, reaper *segment.Reaper, clean bool) consumequeue.Options {
+	files := o.derivedFiles(optional, reaper)
 	files.FileBytes = o.ConsumeQueueFileBytes
 	return consumequeue.Options{Files: files, SyncPath: segment.SyncMsync, Clean: clean, Logger: o.Logger}
 }
 
 // index returns the part of resolved options that the index needs.
-func (o Options) index(optional *stats.Optional, clean bool, durableMs int64, wake func()) index.Options {
+func (o Options) index(optional *stats.Optional, reaper *segment.Reaper, clean bool, durableMs int64, wake func()) index.Options {
 	return index.Options{
-		Slots: o.IndexSlots, Items: o.IndexItems, Files: o.derivedFiles(optional),
+		Slots: o.IndexSlots, Items: o.IndexItems, Files: o.derivedFiles(optional, reaper),
 		Unclean: !clean, DurableMs: durableMs, Wake: wake, Logger: o.Logger,
 	}
 }

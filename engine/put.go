@@ -38,6 +38,9 @@ func (s *Store) Put(m *message.Message) (PutResult, error) {
 
 // put appends a prepared message and waits as the options and the message say.
 func (s *Store) put(m *message.Message, plan *message.Plan) (PutResult, error) {
+	if err := s.disk.check(); err != nil {
+		return PutResult{}, fmt.Errorf("put: %w", err)
+	}
 	pos, err := s.log.Append(m, plan)
 	if err != nil {
 		return PutResult{}, fmt.Errorf("put: %w", classify(err))
@@ -74,6 +77,9 @@ func (s *Store) PutBatch(batch []message.Message) ([]PutResult, error) {
 			return nil, fmt.Errorf("put batch: %w: message %d is delayed", ErrIllegalMessage, i)
 		}
 		wait = wait || !plan.NoWait
+	}
+	if err := s.disk.check(); err != nil {
+		return nil, fmt.Errorf("put batch: %w", err)
 	}
 	results := make([]PutResult, len(batch))
 	if err := s.log.AppendBatch(batch, plans, results); err != nil {

@@ -108,6 +108,20 @@ func (s *seam) PunchHole(f *os.File, off, n int64) error {
 	return s.heap.PunchHole(f, off, n)
 }
 
+func (s *seam) Truncate(f *os.File, size int64) error {
+	if err := s.call(mmaptest.OpTruncate, f.Name()); err != nil {
+		return err
+	}
+	return s.heap.Truncate(f, size)
+}
+
+func (s *seam) Rename(from, to string) error {
+	if err := s.call(mmaptest.OpRename, to); err != nil {
+		return err
+	}
+	return s.heap.Rename(from, to)
+}
+
 func (s *seam) Remove(path string) error {
 	if err := s.call(mmaptest.OpRemove, path); err != nil {
 		return err

@@ -10,17 +10,24 @@ import (
 
 // services are the background jobs of a store beside those of its log.
 type services struct {
-	dispatch, queueFlush, index, delivery, checkpoint *service.Loop // nil: not running
+	reaper, disk, dispatch, queueFlush, index, delivery, checkpoint, clean *service.Loop // nil: not running
 }
 
 // deliveryInterval bounds how late a delayed message arrives.
 const deliveryInterval = 20 * time.Millisecond
 
+// reaperNice is the priority of the reaper: nobody waits for it.
+const reaperNice = 10
+
 // start begins the services in the order in which a message meets them.
 func (v *services) start(s *Store) {
+	warn := service.WarnOnce(s.opt.Logger)
 	run := func(svc service.Service, interval time.Duration) *service.Loop {
-		return service.Start(svc, service.Options{Interval: interval, OnError: service.WarnOnce(s.opt.Logger)})
+		return service.Start(svc, service.Options{Interval: interval, OnError: warn})
 	}
+	v.reaper = service.Start(s.reaper, service.Options{Interval: time.Second, Nice: reaperNice, OnError: warn})
+	v.disk = run(s.disk, ms(s.opt.CleanIntervalMs))
+	v.disk.Wake()
 	if s.index != nil { // before the dispatcher, which wakes it
 		v.index = run(s.index, time.Second)
 	}
@@ -33,12 +40,16 @@ func (v *services) start(s *Store) {
 	if s.dispatch != nil { // after the log: it puts messages
 		v.delivery = run(s.delivery.service, deliveryInterval)
 	}
+	v.clean = run(s.cleaner, s.cleaner.tick())
 }
 
 // beat is called by the log about every millisecond.
 func (s *Store) beat() {
 	if d := s.dispatch; d != nil && s.services.dispatch != nil && d.at.Load() < d.limit() {
 		s.services.dispatch.Wake()
+	}
+	if clean := s.services.clean; clean != nil && s.cleaner.oversize() {
+		clean.Wake()
 	}
 }
 
@@ -49,11 +60,21 @@ func (v *services) wakeIndex() {
 	}
 }
 
+// wakeReaper is called whenever there is a file to take down.
+func (v *services) wakeReaper() {
+	if v.reaper != nil {
+		v.reaper.Wake()
+	}
+}
+
 // stop ends the services, follows the log to its end, and makes queues, index
 // and checkpoint durable, in this order: what is derived never claims more than
 // the log holds, and the checkpoint never more than is durable.
 func (v *services) stop(s *Store) error {
 	var errs []error
+	v.clean.Stop()
+	s.cleaner.stop()
+	v.disk.Stop()
 	if v.delivery != nil { // it puts messages
 		v.delivery.Stop()
 		errs = append(errs, s.delivery.service.Save(time.Now().UnixMilli()))
@@ -73,6 +94,7 @@ func (v *services) stop(s *Store) error {
 		errs = append(errs, s.index.Sync())
 	}
 	v.checkpoint.Stop()
+	v.reaper.Stop() // release takes down what is left
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}

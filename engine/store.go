@@ -11,6 +11,7 @@ import (
 	"commitlab/engine/fsutil"
 	"commitlab/engine/index"
 	"commitlab/engine/message"
+	"commitlab/engine/segment"
 	"commitlab/engine/stats"
 	"commitlab/engine/storedir"
 )
@@ -26,6 +27,9 @@ type Store struct {
 	optional *stats.Optional
 
 	lock    *fsutil.DirLock
+	reaper  *segment.Reaper
+	disk    *diskWatch
+	cleaner *cleaner
 	log     *commitlog.Log
 	queues  *consumequeue.Table // nil with dispatch off
 	index   *index.Set          // nil with dispatch or index off
@@ -71,6 +75,8 @@ func Open(dir string, o Options) (*Store, error) {
 		waiters:  &waiters{},
 		closing:  make(chan struct{}),
 	}
+	s.reaper = segment.NewReaper(opt.reaper(s.optional, s.services.wakeReaper))
+	s.disk, s.cleaner = newDiskWatch(opt, s.diskPaths()...), newCleaner(s)
 	if s.lock, err = fsutil.AcquireLock(s.dir.Lock()); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
@@ -94,10 +100,19 @@ func (s *Store) release() error {
 	if s.log != nil {
 		errs = append(errs, s.log.Close())
 	}
+	s.reaper.Stop()
 	if s.checkpoint != nil {
 		errs = append(errs, s.checkpoint.file.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// diskPaths are the directories whose disks can become full.
+func (s *Store) diskPaths() []string {
+	if s.opt.Dispatch == Off {
+		return []string{s.dir.CommitLog()}
+	}
+	return []string{s.dir.CommitLog(), s.dir.ConsumeQueue()}
 }
 
 // isClosing reports whether Close has begun, so that what cannot be read may

@@ -52,6 +52,8 @@ type Log struct {
 
 	storedMs atomic.Int64 // store time of the last published append; written under lock
 
+	retired retired
+
 	refused atomic.Pointer[error] // why appends are refused; nil while accepted
 
 	syncMu    sync.Mutex   // orders commits and syncs
@@ -68,6 +70,7 @@ type Log struct {
 // ends is not known until Settle, and no service runs until Start.
 func Open(dir string, o Options) (*Log, error) {
 	l := &Log{opt: o, clock: newClock(o.ExactClock), offsets: newQueueOffsets()}
+	l.retired.firstMs = make(map[int64]int64)
 	l.lock.spin = o.SpinLock
 	l.storedMs.Store(l.clock.nowMs())
 	l.largest = o.Files.FileBytes - message.BlankBytes
@@ -117,6 +120,14 @@ func (l *Log) Start() {
 
 // Min is the offset of the first byte still in the log.
 func (l *Log) Min() int64 { return l.queue.MinOffset() }
+
+// End is the offset behind the file that is written.
+func (l *Log) End() int64 {
+	if tail := l.queue.Last(); tail != nil {
+		return tail.End()
+	}
+	return 0
+}
 
 // Appended is the offset behind the last appended byte.
 func (l *Log) Appended() int64 {

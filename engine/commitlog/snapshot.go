@@ -30,6 +30,9 @@ type Snapshot struct {
 	SyncGroups     int64 `json:"syncGroups"`
 	GroupedAppends int64 `json:"groupedAppends"`
 
+	RetiredFiles int64 `json:"retiredFiles"` // taken out of the log
+	RetiredBytes int64 `json:"retiredBytes"`
+
 	PopulatedBytes int64 `json:"populatedBytes"`
 	OvertakenBytes int64 `json:"overtakenBytes"` // written before the window had populated them
 }
@@ -67,6 +70,7 @@ func (l *Log) Snapshot() Snapshot {
 		CommitBytes: l.syncs.commitBytes.Load(),
 		Syncs:       l.syncs.syncs.Load(), SyncBytes: l.syncs.syncBytes.Load(), SyncNs: l.syncs.syncNs.Load(), SyncMaxNs: l.syncs.syncMax.Load(),
 		SyncGroups: l.syncs.groups.Load(), GroupedAppends: l.syncs.grouped.Load(),
+		RetiredFiles: l.retired.files.Load(), RetiredBytes: l.retired.bytes.Load(),
 	}
 	if l.pool != nil {
 		s.BufferWaits = l.pool.Waits()
@@ -93,6 +97,7 @@ func (s Snapshot) Sub(earlier Snapshot) Snapshot {
 		{&s.CommitBytes, &earlier.CommitBytes}, {&s.BufferWaits, &earlier.BufferWaits},
 		{&s.Syncs, &earlier.Syncs}, {&s.SyncBytes, &earlier.SyncBytes}, {&s.SyncNs, &earlier.SyncNs},
 		{&s.SyncGroups, &earlier.SyncGroups}, {&s.GroupedAppends, &earlier.GroupedAppends},
+		{&s.RetiredFiles, &earlier.RetiredFiles}, {&s.RetiredBytes, &earlier.RetiredBytes},
 		{&s.PopulatedBytes, &earlier.PopulatedBytes}, {&s.OvertakenBytes, &earlier.OvertakenBytes},
 	} {
 		*c.now -= *c.then

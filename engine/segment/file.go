@@ -4,10 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"commitlab/engine/mmap"
 )
@@ -39,11 +36,7 @@ type File struct {
 	committed atomic.Int64 // with a stage: written by Commit only
 	flushed   atomic.Int64 // written by Sync only
 
-	mu          sync.Mutex
-	destroyedAt time.Time // guarded by mu; zero before the first Destroy
-	unlinked    bool      // guarded by mu; the name is gone for good
-	gone        bool      // guarded by mu; unmapped and closed
-	closeErr    error     // guarded by mu
+	end ending
 }
 
 // newFile maps an already sized file. It takes f over, also on failure.
@@ -53,6 +46,7 @@ func newFile(f *os.File, base int64, o *Options) (*File, error) {
 		return nil, errors.Join(fmt.Errorf("map %s (%d bytes): %w", f.Name(), o.FileBytes, err), f.Close())
 	}
 	file := &File{path: f.Name(), base: base, size: o.FileBytes, f: f, region: region, data: region.Bytes(), disk: o.Disk}
+	file.end.reaper = o.Reaper
 	file.life.init(file.cleanup)
 	file.prefetch = o.Prefetch && o.Transient == nil
 	if o.Transient != nil {
@@ -257,74 +251,3 @@ func (f *File) setPositions(pos int64) {
 // Shutdown refuses new references; the mapping goes with the last Release and
 // the name stays.
 func (f *File) Shutdown() { f.life.shutdown() }
-
-// Destroy takes the file down: no new references, name unlinked, mapping
-// removed with the last Release. It reports whether the file is wholly gone; a
-// name that could not be removed is tried again with the next call.
-// Called again while readers still hold it, and at least force after the first
-// call, it exchanges the pages under the readers for zeros and closes the file,
-// so that the disk space is free at once; their views are revoked and the
-// address range goes with the last Release. Safe to call again after success.
-func (f *File) Destroy(now time.Time, force time.Duration) (gone bool, err error) {
-	f.mu.Lock()
-	first := f.destroyedAt.IsZero()
-	if first {
-		f.destroyedAt = now
-	}
-	overdue := !first && now.Sub(f.destroyedAt) >= force
-	named := !f.unlinked
-	f.mu.Unlock()
-
-	if named {
-		err = f.unlink()
-	}
-	f.life.shutdown()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.gone {
-		return f.unlinked, errors.Join(err, f.closeErr)
-	}
-	if overdue && !f.revoked.Load() {
-		f.revoked.Store(true) // before the bytes change
-		if zErr := f.region.ReplaceWithZeros(); zErr != nil {
-			f.revoked.Store(false)
-			return false, errors.Join(err, fmt.Errorf("replace mapping of %s: %w", f.path, zErr))
-		}
-		if cErr := f.f.Close(); cErr != nil {
-			err = errors.Join(err, fmt.Errorf("close %s: %w", f.path, cErr))
-		}
-	}
-	return false, err
-}
-
-// unlink removes the name, durably. After a failure it may be called again.
-func (f *File) unlink() error {
-	if err := f.disk.Remove(f.path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove %s: %w", f.path, err)
-	}
-	if err := f.disk.SyncDir(filepath.Dir(f.path)); err != nil {
-		return fmt.Errorf("sync directory of %s: %w", f.path, err)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.unlinked = true
-	return nil
-}
-
-// cleanup runs once, when the last reference is gone.
-func (f *File) cleanup() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.stage != nil {
-		f.stage.drop()
-	}
-	if err := f.region.Unmap(); err != nil {
-		f.closeErr = fmt.Errorf("unmap %s: %w", f.path, err)
-	}
-	if !f.revoked.Load() {
-		if err := f.f.Close(); err != nil {
-			f.closeErr = errors.Join(f.closeErr, fmt.Errorf("close %s: %w", f.path, err))
-		}
-	}
-	f.gone = true
-}

@@ -113,6 +113,11 @@ type Disk interface {
 	// PunchHole frees the blocks of [off, off+n), which then read as zeros; an
 	// error that wraps errors.ErrUnsupported says that they could not be freed.
 	PunchHole(f *os.File, off, n int64) error
+	// Truncate makes the file shorter and frees what is cut off.
+	Truncate(f *os.File, size int64) error
+	// Rename gives the file at from the name to, which must be free, in a directory
+	// of the same file system.
+	Rename(from, to string) error
 	// Remove unlinks path.
 	Remove(path string) error
 }
@@ -128,6 +133,8 @@ func (OSDisk) ZeroFill(f *os.File, size int64) error    { return fsutil.ZeroFill
 func (OSDisk) SyncFile(f *os.File) error                { return f.Sync() }
 func (OSDisk) SyncDir(dir string) error                 { return fsutil.SyncDir(dir) }
 func (OSDisk) PunchHole(f *os.File, off, n int64) error { return fsutil.PunchHole(f, off, n) }
+func (OSDisk) Truncate(f *os.File, size int64) error    { return f.Truncate(size) }
+func (OSDisk) Rename(from, to string) error             { return os.Rename(from, to) }
 func (OSDisk) Remove(path string) error                 { return os.Remove(path) }
 
 // Options describe the files of one Queue. They are immutable after OpenQueue.
@@ -145,6 +152,9 @@ type Options struct {
 	// Transient, when not nil, supplies the buffers that appends go to before
 	// they are committed to the file.
 	Transient *Pool
+	// Reaper, when not nil, takes destroyed files down. Without one whoever gives
+	// up the last reference does.
+	Reaper *Reaper
 
 	Mapper mmap.Mapper
 	Disk   Disk

@@ -124,7 +124,8 @@ func (f *File) touchPages() (err error) {
 
 // unlock lets the pages be paged out again, once the file is full.
 func (f *File) unlock(o *Options) {
-	if o.MemoryLock != LockNone {
+	if o.MemoryLock != LockNone && f.life.hold() { // else it is on its way out, and its locks with it
+		defer f.life.release()
 		o.Optional.Record("munlock", f.region.Unlock(0, f.size), "pages stay locked until the file is unmapped")
 	}
 }

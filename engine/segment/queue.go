@@ -122,11 +122,11 @@ func (q *Queue) Last() *File {
 	return files[len(files)-1]
 }
 
-// MinOffset is the log offset of the first byte of the first file that can be
-// read, or 0 in an empty queue.
+// MinOffset is the log offset of the first byte of the first file that is not
+// being destroyed, or 0 in an empty queue.
 func (q *Queue) MinOffset() int64 {
 	for _, f := range q.Files() {
-		if f.Available() {
+		if !f.Doomed() {
 			return f.Base()
 		}
 	}

@@ -42,7 +42,9 @@ func TestFindReturnsTheFileThatContainsTheOffset(t *testing.T) {
 	if q.MinOffset() != base || q.Last() != q.Files()[2] {
 		t.Errorf("min %d, last %v", q.MinOffset(), q.Last().Path())
 	}
-	q.Files()[0].Shutdown()
+	if _, err := q.Files()[0].Destroy(start, Never); err != nil {
+		t.Fatal(err)
+	}
 	if q.MinOffset() != base+testFileBytes {
 		t.Errorf("min with the first file gone: %d", q.MinOffset())
 	}

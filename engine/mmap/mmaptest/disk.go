@@ -55,6 +55,28 @@ func (h *Heap) PunchHole(f *os.File, off, n int64) error {
 	})
 }
 
+// Truncate makes f shorter, also the memory of mappings that are still there. It is
+// not durable until SyncFile.
+func (h *Heap) Truncate(f *os.File, size int64) error {
+	return h.onFile(Event{Op: OpTruncate, Path: f.Name(), N: size}, f, func(known *file) error {
+		if live := int64(len(known.live)); size < live {
+			clear(known.live[size:])
+		}
+		return f.Truncate(size)
+	})
+}
+
+// Rename gives a file another name. Both may come back after a power cut until
+// SyncDir.
+func (h *Heap) Rename(from, to string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.happened(Event{Op: OpRename, Path: to}); err != nil {
+		return fmt.Errorf("mmaptest: rename %s to %s: %w", from, to, err)
+	}
+	return os.Rename(from, to)
+}
+
 // Remove unlinks path. The name may come back after a power cut until SyncDir.
 func (h *Heap) Remove(path string) error {
 	h.mu.Lock()

@@ -15,6 +15,8 @@ const (
 	OpSyncFile  Op = "syncfile"
 	OpSyncDir   Op = "syncdir"
 	OpPunchHole Op = "punchhole"
+	OpTruncate  Op = "truncate"
+	OpRename    Op = "rename"
 	OpRemove    Op = "remove"
 	OpMap       Op = "map"
 	OpSync      Op = "sync"
@@ -41,7 +43,7 @@ type Event struct {
 
 func (e Event) String() string {
 	switch e.Op {
-	case OpSyncFile, OpSyncDir, OpRemove:
+	case OpSyncFile, OpSyncDir, OpRemove, OpRename:
 		return fmt.Sprintf("%s %s", e.Op, e.Path)
 	}
 	return fmt.Sprintf("%s %s [%d,%d)", e.Op, e.Path, e.Off, e.Off+e.N)

@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A cleaner deletes what the store need not keep: files of the commit log as
+// retention.plan says, then what points to them: files of queues whose last unit
+// is below the log's minimum, and files of the index likewise. The last file of
+// each always stays. It is a service.
+//
+//	pass, every CleanIntervalMs:   plan ─► retire one ─► pause ─► plan ─► …   a batch at most
+//	then, if the log's minimum moved:   queues ─► index
+//
+// It plans again for every file, so that it stops as soon as a disk is empty
+// enough. A retired file is off the log at once; taking it down is the reaper's.
+type cleaner struct {
+	store    *Store
+	policy   retention
+	interval time.Duration // between passes
+	pause    time.Duration // between two files
+	force    time.Duration // how long readers may keep a deleted file
+	retry    time.Duration // between attempts at a file that cannot be removed
+
+	mu      sync.Mutex
+	clock   steadyClock    // guarded by mu
+	passAt  time.Time      // guarded by mu; when the next pass begins
+	left    int            // guarded by mu; files that this pass may still delete; 0: no pass
+	nextAt  time.Time      // guarded by mu; the pause ends
+	hungAt  time.Time      // guarded by mu; last attempt at a file that could not be removed
+	minAt   int64          // guarded by mu; the log's minimum that queues and index were cleaned to
+	warned  map[int64]bool // guarded by mu; bases of files whose age is doubtful, said once
+	stopped bool           // guarded by mu; nothing is deleted any more
+
+	forced atomic.Int64 // files deleted that had not expired
+	held   atomic.Int64 // deleted files that readers hold
+}
+
+func newCleaner(s *Store) *cleaner {
+	o := s.opt
+	return &cleaner{
+		store: s, policy: o.retention(), warned: make(map[int64]bool),
+		interval: ms(o.CleanIntervalMs), pause: ms(o.DeleteFileIntervalMs), force: ms(o.DestroyForceMs), retry: ms(o.RetryHangedMs),
+	}
+}
+
+// Name implements service.Service.
+func (c *cleaner) Name() string { return "clean" }
+
+// tick is how often Step is to be called.
+func (c *cleaner) tick() time.Duration { return min(c.interval, c.pause) }
+
+// Step deletes at most one file of the commit log, and what points to it at the
+// end of a pass. It reports no work: the pauses are part of it.
+func (c *cleaner) Step(now time.Time) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Before(c.nextAt) {
+		return 0, nil
+	}
+	if c.left == 0 {
+		if now.Before(c.passAt) && !c.oversize() {
+			return 0, nil
+		}
+		c.passAt, c.left = now.Add(c.interval), c.policy.batch
+	}
+	freed, err := c.retire(now, false)
+	c.nextAt = now.Add(c.pause)
+	c.left--
+	if freed == 0 {
+		c.left = 0
+	}
+	if c.left == 0 {
+		err = errors.Join(err, c.finish(now))
+	}
+	return 0, err
+}
+
+// oversize reports whether the log is larger than it may be.
+func (c *cleaner) oversize() bool {
+	most := c.policy.maxLogBytes
+	return most > 0 && c.store.log.End()-c.store.log.Min() > most
+}
+
+// retire deletes the first file that the plan names, if any, and returns its size.
+// The caller holds mu.
+func (c *cleaner) retire(now time.Time, asked bool) (size int64, err error) {
+	s := c.store
+	if c.stopped {
+		return 0, ErrClosing
+	}
+	settled, stepped := c.clock.at(now)
+	if stepped {
+		s.opt.Logger.Warn("the clock was set forward; ages of files follow in an hour", "now", now, "until then", settled)
+	}
+	disks, _ := s.disk.measure() // what cannot be measured is the disk watch's to say
+	due := c.policy.plan(situation{
+		now: settled, disks: disks, files: s.log.FileStates(), limit: c.limit(), asked: asked, freeing: s.reaper.Backlog() > 0,
+	})
+	if len(due) == 0 {
+		return 0, nil
+	}
+	r := due[0]
+	if r.doubt != "" && !c.warned[r.Base] {
+		c.warned[r.Base] = true
+		s.opt.Logger.Warn("age of a commit log file is doubtful", "file", r.Path, "reason", r.doubt)
+	}
+	if r.Hanged && !c.hungAt.IsZero() && now.Sub(c.hungAt) < c.retry {
+		return 0, nil
+	}
+	if err := s.log.Retire(r.Base, now); err != nil {
+		c.hungAt = now
+		return 0, err
+	}
+	c.hungAt = time.Time{}
+	delete(c.warned, r.Base)
+	if r.forced {
+		c.forced.Add(1)
+		s.opt.Logger.Warn("commit log file deleted by force", "file", r.Path, "reason", r.reason)
+	} else {
+		s.opt.Logger.Info("commit log file deleted", "file", r.Path, "reason", r.reason)
+	}
+	return r.End - r.Base, nil
+}
+
+// limit is the log offset up to which nobody needs the log any more but readers.
+func (c *cleaner) limit() int64 {
+	limit := c.store.log.Flushed()
+	if d := c.store.dispatch; d != nil {
+		limit = min(limit, d.at.Load())
+	}
+	return limit
+}
+
+// finish ends a pass: it deletes what points to records that are gone, and looks
+// after deleted files that readers hold. The caller holds mu.
+func (c *cleaner) finish(now time.Time) error {
+	s := c.store
+	if c.stopped {
+		return ErrClosing
+	}
+	held, err := s.log.Reap(now, c.force)
+	errs := []error{err}
+	if s.queues != nil {
+		first := s.log.Min()
+		if first != c.minAt {
+			for _, e := range s.queues.All() {
+				_, err := e.DeleteBefore(first, now)
+				errs = append(errs, err)
+			}
+		}
+		n, err := s.queues.Reap(now, c.force)
+		held += n
+		errs = append(errs, err)
+		if s.index != nil {
+			_, err := s.index.DeleteBefore(first, now, c.force)
+			errs = append(errs, err)
+		}
+		if errors.Join(errs...) == nil {
+			c.minAt = first
+		}
+	}
+	c.held.Store(int64(held))
+	return errors.Join(errs...)
+}
+
+// stop lets nobody delete any more. It waits for a deletion that is under way.
+func (c *cleaner) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = true
+}
+
+// Deleted is what a deletion by hand did.
+type Deleted struct {
+	Files int   `json:"files"` // of the commit log
+	Bytes int64 `json:"bytes"`
+}
+
+// passesByHand is how many passes one DeleteExpired makes at most.
+const passesByHand = 20
+
+// DeleteExpired deletes expired files of the commit log now, whatever the hour,
+// and what points to them in queues and index: at most 20 batches, with the usual
+// pause after each file. When it returns the files are off the log; their disk
+// space follows as the option destroy says.
+func (s *Store) DeleteExpired() (Deleted, error) {
+	var d Deleted
+	c := s.cleaner
+	for range passesByHand * c.policy.batch {
+		c.mu.Lock()
+		size, err := c.retire(time.Now(), true)
+		c.mu.Unlock()
+		if err != nil {
+			return d, fmt.Errorf("delete expired files: %w", err)
+		}
+		if size == 0 {
+			break
+		}
+		d.Files++
+		d.Bytes += size
+		select {
+		case <-time.After(c.pause):
+		case <-s.closing:
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.finish(time.Now()); err != nil {
+		return d, fmt.Errorf("delete expired files: %w", err)
+	}
+	return d, nil
+}
