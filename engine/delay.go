@@ -90,7 +90,7 @@ func (d *delivery) Deliver(level int, offset int64, u schedule.Unit) error {
 		d.store.opt.Logger.Warn("delayed message cannot be delivered and is passed over", "level", level, "queueOffset", offset, "reason", why)
 		return nil
 	}
-	view, err := d.store.At(u.PhysicalOffset)
+	view, err := d.store.queued(u.PhysicalOffset, message.ScheduleTopic, int32(level-1), offset)
 	if err != nil {
 		return skip(err)
 	}

@@ -118,11 +118,11 @@ func (s *Store) GetInto(r *GetResult, topic string, queueID int32, offset int64,
 		r.Status, r.NextBegin = OffsetOverflowBadly, r.Max
 		return nil
 	}
-	return s.scan(r, q, offset, limit, filter)
+	return s.scan(r, q, topic, queueID, offset, limit, filter)
 }
 
 // scan walks the units of one queue file from offset on.
-func (s *Store) scan(r *GetResult, q *consumequeue.Queue, offset int64, limit int, filter Filter) error {
+func (s *Store) scan(r *GetResult, q *consumequeue.Queue, topic string, queueID int32, offset int64, limit int, filter Filter) error {
 	units, err := q.Units(offset, max(s.opt.MaxFilterUnits, limit))
 	if errors.Is(err, consumequeue.ErrNotFound) && !s.isClosing() { // deleted since Min was read
 		r.Status, r.NextBegin = OffsetFoundNull, max(q.Min(), offset)
@@ -141,7 +141,7 @@ func (s *Store) scan(r *GetResult, q *consumequeue.Queue, offset int64, limit in
 		if u.IsPrefill() || filter != nil && !filter.MatchUnit(u.TagsCode) {
 			continue
 		}
-		view, err := s.At(u.PhysicalOffset)
+		view, err := s.queued(u.PhysicalOffset, topic, queueID, at)
 		if err != nil && s.isClosing() { // not removed: gone with the store
 			r.Release()
 			return fmt.Errorf("get %s: %w", q.Dir(), ErrClosing)
@@ -163,6 +163,22 @@ func (s *Store) scan(r *GetResult, q *consumequeue.Queue, offset int64, limit in
 		r.Status = Found
 	}
 	return nil
+}
+
+// queued returns the record that the unit at a queue offset points at. A record
+// of another queue or place is not the unit's: the unit is damaged.
+func (s *Store) queued(physical int64, topic string, queueID int32, offset int64) (View, error) {
+	view, err := s.At(physical)
+	if err != nil {
+		return View{}, err
+	}
+	if view.QueueOffset != offset || view.QueueID != queueID || string(view.Topic) != topic {
+		err := fmt.Errorf("%w: the unit at %d of queue %s/%d points at %d, where message %d of %s/%d stands",
+			ErrNotFound, offset, topic, queueID, physical, view.QueueOffset, view.Topic, view.QueueID)
+		view.Release()
+		return View{}, err
+	}
+	return view, nil
 }
 
 // fits reports whether one more message may be added: the first always may.

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"commitlab/engine/message"
 )
@@ -41,7 +43,7 @@ func (s *Store) AppendQuery(dst []View, topic, key string, limit int, beginMs, e
 	}
 	cursor := s.index.Search(message.KeyHash(topic, key), beginMs, endMs)
 	defer cursor.Release()
-	found := dst
+	found, oldest := dst, int64(math.MaxInt64)
 	for len(found)-len(dst) < limit && cursor.Next() {
 		view, err := s.At(cursor.Physical())
 		if err != nil {
@@ -51,6 +53,12 @@ func (s *Store) AppendQuery(dst []View, topic, key string, limit int, beginMs, e
 			view.Release()
 			continue
 		}
+		// A sound index proposes only what is older than all before.
+		if at := view.PhysicalOffset; at >= oldest && slices.ContainsFunc(found[len(dst):], func(v View) bool { return v.PhysicalOffset == at }) {
+			view.Release()
+			continue
+		}
+		oldest = min(oldest, view.PhysicalOffset)
 		found = append(found, view)
 	}
 	// In a store that closes, what was passed over may have gone with it.

@@ -45,7 +45,7 @@ func listChain(r *Report, part Part, root, dir string) (chain, error) {
 	var files chain
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())
-		base, err := strconv.ParseInt(e.Name(), 10, 64)
+		base, err := strconv.ParseUint(e.Name(), 10, 63) // no sign
 		if err != nil || len(e.Name()) != nameDigits || !e.Type().IsRegular() {
 			r.note("%s is none of the store's files", name)
 			continue
@@ -54,7 +54,7 @@ func listChain(r *Report, part Part, root, dir string) (chain, error) {
 		if err != nil {
 			return nil, fmt.Errorf("audit: stat %s: %w", name, err)
 		}
-		files = append(files, numbered{name: name, path: filepath.Join(root, name), base: base, size: info.Size()})
+		files = append(files, numbered{name: name, path: filepath.Join(root, name), base: int64(base), size: info.Size()})
 	}
 	// 20 digits with leading zeros: the order of names is that of the bases.
 	for i := 1; i < len(files); i++ {

@@ -17,6 +17,11 @@ const sectorBytes = 512
 // contradicts their items.
 func (s *Set) recover() error {
 	files := s.Files()
+	if f := overlapping(files); f != nil {
+		// One stands in the place of another, whose records nothing else knows.
+		s.logger.Warn("index files contradict each other; the index has to be built again from the log", "file", f.Path())
+		return s.cut(0)
+	}
 	trusted := len(files)
 	if s.opt.Unclean {
 		trusted = durableFiles(files, s.opt.DurableMs)
@@ -48,6 +53,16 @@ func (s *Set) recover() error {
 		}
 	}
 	return s.dropEmpty()
+}
+
+// overlapping returns the first file that begins before the one before it ends.
+func overlapping(files []*File) *File {
+	for i := 1; i < len(files); i++ {
+		if files[i].beginPhysical.Load() < files[i-1].endPhysical.Load() {
+			return files[i]
+		}
+	}
+	return nil
 }
 
 // durableFiles is how many of the files, from the oldest on, the checkpoint says
