@@ -47,7 +47,7 @@ var picture = map[string][]string{
 		"engine", "bench/scenario", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/stat",
 	},
 	"bench/torture": {
-		"engine", "engine/audit", "engine/consumequeue", "engine/message", "engine/segment", "engine/mmap", "engine/mmap/mmaptest", "bench/workload",
+		"engine", "engine/audit", "engine/message", "engine/segment", "engine/mmap", "engine/mmap/mmaptest", "bench/workload",
 	},
 	"bench/report": {"bench/result", "bench/stat", "bench/host", "bench/report/chart"},
 	"bench":        {},

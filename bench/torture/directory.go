@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -30,7 +32,8 @@ func (d directory) violation(round int) string {
 var ErrDirectory = errors.New("cannot begin in this directory")
 
 // begin makes the directory ready for a round, 0 for the next one, and returns its
-// number: it is the next, or the last once more, or any in an empty directory.
+// number: it is the next, or the last once more, or any in an empty directory. Only
+// if that can be, something is changed.
 func (d directory) begin(seed uint64, round int) (int, *ledger, error) {
 	if err := os.MkdirAll(string(d), 0o755); err != nil {
 		return 0, nil, fmt.Errorf("torture: %w", err)
@@ -39,36 +42,44 @@ func (d directory) begin(seed uint64, round int) (int, *ledger, error) {
 	if err != nil {
 		return 0, nil, fmt.Errorf("torture: %w", err)
 	}
-	_, err = os.Stat(d.ledger())
-	begun := err == nil
-	for _, e := range entries {
-		var n int
-		if _, err := fmt.Sscanf(e.Name(), "before-%d", &n); err == nil {
-			begun = true
-			if round == 0 {
-				round = n // not finished, or it was the last
-				if l, err := readLedger(d.ledger(), seed, n+1); err == nil && l.rounds == n {
-					round = n + 1
-				}
-			}
-		}
+	if len(entries) == 0 {
+		return max(round, 1), newLedger(), nil
 	}
-	if len(entries) > 0 && !begun {
-		return 0, nil, fmt.Errorf("%w: %s holds something else", ErrDirectory, d)
-	}
-	round = max(round, 1)
-	l, err := readLedger(d.ledger(), seed, round)
+	whole, _, err := readLedger(d.ledger(), seed, math.MaxInt)
 	if err != nil {
 		return 0, nil, err
 	}
-	if _, err := os.Stat(d.before(round)); err == nil {
-		if err := copyTree(d.before(round), d.store()); err != nil {
-			return 0, nil, err
+	kept := 0
+	for _, e := range entries {
+		if text, ok := strings.CutPrefix(e.Name(), "before-"); ok {
+			if n, err := strconv.Atoi(text); err == nil {
+				kept = max(kept, n)
+			}
 		}
-	} else if begun && l.rounds != round-1 {
-		return 0, nil, fmt.Errorf("%w: %s holds rounds up to %d, so round %d cannot be next", ErrDirectory, d, l.rounds, round)
 	}
-	return round, l, nil
+	next := max(kept, whole.rounds+1)
+	if round == 0 {
+		round = next
+	}
+	_, noStore := os.Stat(d.store())
+	switch {
+	case kept == 0 && whole.rounds == 0:
+		return 0, nil, fmt.Errorf("%w: %s holds something else", ErrDirectory, d)
+	case round == kept:
+		err = copyTree(d.before(round), d.store())
+	case round != next:
+		err = fmt.Errorf("%w: %s holds rounds up to %d, so round %d cannot come now", ErrDirectory, d, whole.rounds, round)
+	case noStore != nil:
+		err = fmt.Errorf("%w: the store was set aside after round %d; only that can be repeated", ErrDirectory, whole.rounds)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	l, size, err := readLedger(d.ledger(), seed, round)
+	if err == nil && l.rounds != whole.rounds {
+		err = os.Truncate(d.ledger(), size)
+	}
+	return round, l, err
 }
 
 // keep copies the store before a round and drops the copies of earlier rounds.

@@ -62,61 +62,54 @@ func (l *ledger) add(round int, records []stored) {
 	l.rounds = round
 }
 
-// readLedger reads the rounds before round from a file, if there is one, and cuts
-// the rest off. The first line tells the seed.
-func readLedger(path string, seed uint64, before int) (*ledger, error) {
-	l := newLedger()
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+// readLedger reads the rounds before a round from a file, if there is one, and
+// returns how many bytes they are. The first line tells the seed.
+func readLedger(path string, seed uint64, before int) (l *ledger, size int64, err error) {
+	l = newLedger()
+	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
+		return l, 0, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("torture: %w", err)
+		return nil, 0, fmt.Errorf("torture: %w", err)
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	var at int64
-	round := 0
 	var records []stored
-	for n := 1; lines.Scan(); n++ {
+	round := 0
+	for n := 1; lines.Scan() && round < before; n++ {
 		line := lines.Text()
-		bad := func(err error) error { return fmt.Errorf("torture: %s, line %d: %q: %w", path, n, line, err) }
+		at += int64(len(line)) + 1
+		var err error
 		switch {
 		case n == 1:
-			var of uint64
-			if _, err := fmt.Sscanf(line, "seed %d", &of); err != nil {
-				return nil, bad(err)
+			if line != seedLine(seed) {
+				return nil, 0, fmt.Errorf("%w: %s is of %q, not of %q", ErrDirectory, path, line, seedLine(seed))
 			}
-			if of != seed {
-				return nil, fmt.Errorf("torture: %s is of seed %d, not %d", path, of, seed)
-			}
+			size = at
 		case strings.HasPrefix(line, "round "):
-			if _, err := fmt.Sscanf(line, "round %d", &round); err != nil {
-				return nil, bad(err)
-			}
-			if round >= before {
-				if err := f.Truncate(at); err != nil {
-					return nil, fmt.Errorf("torture: %w", err)
-				}
-				return l, nil
-			}
-			records = records[:0]
+			_, err = fmt.Sscanf(line, "round %d", &round)
+			records = nil
 		case line == "end":
 			l.add(round, records)
+			size = at
 		default:
-			r, err := parseStored(line)
-			if err != nil {
-				return nil, bad(err)
-			}
+			var r stored
+			r, err = parseStored(line)
 			records = append(records, r)
 		}
-		at += int64(len(line)) + 1
+		if err != nil {
+			return nil, 0, fmt.Errorf("torture: %s, line %d: %q: %w", path, n, line, err)
+		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("torture: read %s: %w", path, err)
+		return nil, 0, fmt.Errorf("torture: read %s: %w", path, err)
 	}
-	return l, nil
+	return l, size, nil
 }
+
+func seedLine(seed uint64) string { return fmt.Sprintf("seed %d", seed) }
 
 // appendLedger writes a round that passed.
 func appendLedger(path string, seed uint64, round int, records []stored) error {
@@ -126,7 +119,7 @@ func appendLedger(path string, seed uint64, round int, records []stored) error {
 	}
 	w := bufio.NewWriter(f)
 	if info, err := f.Stat(); err == nil && info.Size() == 0 {
-		fmt.Fprintf(w, "seed %d\n", seed)
+		fmt.Fprintln(w, seedLine(seed))
 	}
 	fmt.Fprintf(w, "round %d\n", round)
 	for _, r := range records {

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"commitlab/engine"
-	"commitlab/engine/consumequeue"
 	"commitlab/engine/segment"
 )
 
@@ -52,7 +51,7 @@ func optionsOf(name string, seed uint64) (engine.Options, error) {
 		o := s.options
 		o.CommitLogFileBytes = 64 << 10 << (seed % 3)
 		o.MaxBodyBytes = 24 << 10
-		o.ConsumeQueueFileBytes = consumequeue.UnitBytes * int64(100+seed%50)
+		o.ConsumeQueueFileBytes = 20 * int64(100+seed%50) // bytes of a unit
 		o.IndexSlots, o.IndexItems = 500, 2000+int(seed%1000)
 		o.DelayLevels = delayLevels
 		o.FlushIntervalMs, o.FlushLeastPages, o.FlushThoroughIntervalMs = 5, 2, 50

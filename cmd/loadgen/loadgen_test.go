@@ -92,6 +92,8 @@ func TestExitCodes(t *testing.T) {
 		{"no duration", []string{"run", "--duration", "0s"}, 2},
 		{"bad budget", []string{"run", "--max-bytes", "lots"}, 2},
 		{"unknown study", []string{"study", "swim"}, 2},
+		{"no rounds", []string{"torture", "store", "--rounds", "0"}, 2},
+		{"torture of something else", []string{"torture", "testdata"}, 2},
 		{"failed run", smallRun(filepath.Join(t.TempDir(), "run"), "--rate", "100", "--size", "16KiB", "--quiet"), 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -46,14 +46,15 @@ func TestReadmeCommandsWork(t *testing.T) {
 				continue // studies take minutes; the one shown is planned below
 			}
 			t.Run(strings.Join(words, " "), func(t *testing.T) {
+				t.Setenv(asProgram, "1") // for the processes that torture starts
+				shorter := map[string]string{"200000": "2000", "5s": "200ms", "200": "1", "/tmp/torture": filepath.Join(t.TempDir(), "torture")}
 				if words[0] == "run" {
 					words = append(words, "--out", filepath.Join(t.TempDir(), "run"), "--quiet",
 						"--set", "commitLogFileBytes=1MiB", "--set", "maxBodyBytes=8KiB")
 				}
 				for i, w := range words {
-					words[i] = map[string]string{"200000": "2000", "5s": "200ms"}[w]
-					if words[i] == "" {
-						words[i] = w
+					if short, ok := shorter[w]; ok {
+						words[i] = short
 					}
 				}
 				var stdout, stderr bytes.Buffer
