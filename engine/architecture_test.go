@@ -40,6 +40,8 @@ var picture = map[string][]string{
 	"bench/measure":      {"bench/pace"},
 	"bench/result":       {"bench/host", "bench/stat"},
 	"bench/workload":     {"engine/message"},
+	"bench/plan":         {"engine", "engine/message"},
+	"bench/answers":      {"engine", "engine/message", "bench/plan"},
 	"bench/scenario": {
 		"engine", "engine/message", "engine/segment", "engine/mmap", "engine/fsutil", "bench/measure", "bench/workload",
 	},
@@ -53,7 +55,7 @@ var picture = map[string][]string{
 	"bench":        {},
 
 	"cmd/loadgen": {
-		"engine", "engine/audit", "engine/fsutil", "bench/study", "bench/scenario", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/report", "bench/torture",
+		"engine", "engine/audit", "engine/fsutil", "bench/plan", "bench/answers", "bench/study", "bench/scenario", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/report", "bench/torture",
 	},
 	"cmd/report": {"bench/report"},
 }

@@ -53,6 +53,26 @@ func (s *Store) storeTime(u consumequeue.Unit) (ms int64, ok bool) {
 	return view.StoreTimestamp, true
 }
 
+// A QueueName says which queue is meant.
+type QueueName struct {
+	Topic   string
+	QueueID int32
+}
+
+// Queues returns the queues of the store, ordered by topic and id. None is there
+// before its first message; one whose messages are all gone still is.
+func (s *Store) Queues() []QueueName {
+	if s.queues == nil {
+		return nil
+	}
+	entries := s.queues.All()
+	names := make([]QueueName, len(entries))
+	for i, e := range entries {
+		names[i] = QueueName{Topic: e.Topic, QueueID: e.ID}
+	}
+	return names
+}
+
 // QueueBounds returns the offset of the first message a queue still has and of
 // the one behind its last. Both are 0 for an unknown queue.
 func (s *Store) QueueBounds(topic string, queueID int32) (first, next int64) {

@@ -11,7 +11,7 @@ import (
 
 // delayed returns what is stored for a message with a delay level: the same
 // under the schedule topic, with its destination in properties. A level beyond
-// the table counts as the highest; none, or a part of a transaction that is not
+// the table counts as the highest, and is stored as that; none, or a part of a transaction that is not
 // committed, leaves the message as it is.
 func (s *Store) delayed(m *message.Message) (*message.Message, error) {
 	value, ok := m.Properties.Get(message.PropertyDelay)
@@ -22,10 +22,17 @@ func (s *Store) delayed(m *message.Message) (*message.Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: delay level %q is not a number", ErrIllegalMessage, value)
 	}
+	asked := level
 	if level = s.delays.Cap(level); level <= 0 || !message.TransactionOf(m.SysFlag).Queued() || m.Topic == message.ScheduleTopic {
 		return m, nil
 	}
 	d := *m
+	if level != asked {
+		d.Properties, err = d.Properties.Set(message.PropertyDelay, strconv.Itoa(level))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrIllegalMessage, err)
+	}
 	if d.Properties, err = d.Properties.Set(message.PropertyRealTopic, m.Topic); err == nil {
 		d.Properties, err = d.Properties.Set(message.PropertyRealQueue, strconv.Itoa(int(m.QueueID)))
 	}

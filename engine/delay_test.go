@@ -130,6 +130,16 @@ func TestDelayLevels(t *testing.T) {
 		if got := fmt.Sprintf("%s/%d", r.topic, r.id); got != want {
 			t.Errorf("level %q went to %s, want %s", level, got, want)
 		}
+		if level == "1000" {
+			v, err := s.At(p.PhysicalOffset)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stored, _ := v.Properties.Get(message.PropertyDelay); string(stored) != "2" {
+				t.Errorf("a level beyond the table is stored as %q, want the highest", stored)
+			}
+			v.Release()
+		}
 	}
 	prepared := delayedMessage("t", 5, 1, "body")
 	prepared.SysFlag = int32(message.TransactionPrepared)

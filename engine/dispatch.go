@@ -24,12 +24,14 @@ const dispatchStepBytes = 1 << 20
 // index cannot take it (a full disk), the watermark stays and the next Step
 // tries again: both know what they have already.
 type dispatcher struct {
-	log     *commitlog.Log
-	queues  *consumequeue.Table
-	index   *index.Set // nil: no index
-	waiters *waiters
-	delays  message.DelayLevels
-	durable bool // follow Flushed instead of Committed: readers see only what is on disk
+	log    *commitlog.Log
+	queues *consumequeue.Table
+	index  *index.Set // nil: no index
+	// indexTags enters tags beside keys.
+	indexTags bool
+	waiters   *waiters
+	delays    message.DelayLevels
+	durable   bool // follow Flushed instead of Committed: readers see only what is on disk
 	// repair is set while Open builds what is missing: a unit that differs from
 	// the log is replaced then, and reported otherwise.
 	repair       bool
@@ -183,6 +185,9 @@ func (d *dispatcher) indexKeys(rec *message.Record) error {
 	d.entry = index.Record{
 		Topic: rec.Topic, UniqueKey: unique, Keys: keys,
 		SysFlag: rec.SysFlag, Physical: rec.PhysicalOffset, StoreMs: rec.StoreTimestamp,
+	}
+	if d.indexTags {
+		d.entry.Tags, _ = rec.Properties.Get(message.PropertyTags)
 	}
 	return d.index.Add(&d.entry)
 }

@@ -140,7 +140,7 @@ func (l *loading) derived(v verdict) (err error) {
 		s.recovery.IndexNs = time.Since(start).Nanoseconds()
 	}
 	s.dispatch = &dispatcher{
-		log: s.log, queues: s.queues, index: s.index, waiters: s.waiters, delays: s.delays, durable: s.durable,
+		log: s.log, queues: s.queues, index: s.index, indexTags: s.opt.IndexTags == On, waiters: s.waiters, delays: s.delays, durable: s.durable,
 		unitsPerFile: s.opt.ConsumeQueueFileBytes / consumequeue.UnitBytes,
 		known:        make(map[string]map[int32]*consumequeue.Queue),
 	}

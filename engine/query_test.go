@@ -367,3 +367,32 @@ func TestReadsOfAStoreThatCannotAnswer(t *testing.T) {
 		t.Errorf("query with index off: got %v, want ErrNoDispatch", err)
 	}
 }
+
+// With indexTags the index has what RocketMQ 5.4 searches tags by, and searches by
+// key, also for the word that makes such an entry, find what they found without.
+func TestIndexTags(t *testing.T) {
+	for _, setting := range []string{Off, On} {
+		s := openUnchecked(t, scratch(t), small(Options{Dispatch: On, IndexTags: setting}))
+		m := keyedMessage("t", "", "k", "body")
+		m.Properties = append(m.Properties, "TAGS\x01A||B\x02"...)
+		at := put(t, s, m).PhysicalOffset
+		dispatched(t, s)
+		entries := 0
+		for c := s.index.Search(message.TagsIndexHash("t", "A||B"), 0, math.MaxInt64); c.Next(); {
+			entries++
+		}
+		if want := map[string]int{Off: 0, On: 1}[setting]; entries != want {
+			t.Errorf("indexTags %s: %d entries for the tags, want %d", setting, entries, want)
+		}
+		if got := queryAll(t, s, "t", "k"); !slices.Equal(got, []int64{at}) {
+			t.Errorf("indexTags %s: the key finds %v, want %d", setting, got, at)
+		}
+		if got := queryAll(t, s, "t", "T#A||B"); len(got) > 0 {
+			t.Errorf("indexTags %s: a key that no message has finds %v", setting, got)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		auditClosed(t, s)
+	}
+}

@@ -16,7 +16,7 @@ type commandLine struct {
 	Run          runCommand          `cmd:"" help:"Measure one scenario under one configuration."`
 	List         listCommand         `cmd:"" help:"List scenarios, configurations, options and built-in studies."`
 	Doctor       doctorCommand       `cmd:"" help:"Say what on this machine spoils results, and how to mend it."`
-	Store        storeCommand        `cmd:"" help:"Look into the directory of a store: verify, dump."`
+	Store        storeCommand        `cmd:"" help:"Look into the directory of a store: verify, dump; hold it against RocketMQ: plan, apply, answers, compare."`
 	Torture      tortureCommand      `cmd:"" help:"Kill a store again and again, by signal, power cut, full disk and failed sync, and check every acknowledged message. Exit code 1: something was lost or wrong."`
 	Cell         cellCommand         `cmd:"" hidden:"" help:"Run one slot of a study; used by study."`
 	TortureChild tortureChildCommand `cmd:"" hidden:"" help:"Live one life of a store; used by torture."`

@@ -8,6 +8,7 @@
 //	loadgen doctor               what on this machine spoils results, and how to mend it
 //	loadgen store verify DIR     audits a store that nobody has open, changing nothing
 //	loadgen store dump DIR       prints records, units, index headers, checkpoint
+//	loadgen store plan|apply|answers|compare   hold a store against RocketMQ's
 //	loadgen torture DIR          kills a store again and again and checks what is left
 //
 // Stdout is the result, stderr is progress: a bar on a terminal, else a line at

@@ -15,10 +15,16 @@ import (
 	"commitlab/engine/fsutil"
 )
 
-// storeCommand looks at the directory of a store without opening the store.
+// storeCommand has what is about one store: looking into its directory without
+// opening it, and holding it against RocketMQ's.
 type storeCommand struct {
 	Verify storeVerifyCommand `cmd:"" help:"Audit a store that nobody has open: log, consume queues and index against each other. Changes nothing. Exit code 1: damage was found."`
 	Dump   storeDumpCommand   `cmd:"" help:"Print records, units of consume queues, headers of index files and the checkpoint. Changes nothing."`
+
+	Plan    storePlanCommand    `cmd:"" help:"Print a plan: content of every kind, to be put into a store of ours or of RocketMQ's."`
+	Apply   storeApplyCommand   `cmd:"" help:"Put a plan into a store and print what it says. A directory that holds a store is gone on with."`
+	Answers storeAnswersCommand `cmd:"" help:"Open a store and print everything it answers."`
+	Compare storeCompareCommand `cmd:"" help:"Compare two texts of answers. Exit code 1: they differ."`
 }
 
 // storeVerifyCommand audits a store.
@@ -66,8 +72,8 @@ func printAudit(out io.Writer, r *audit.Report) error {
 		l.Files, l.Records, l.Damaged, l.Min, l.End, timeOf(l.LastStoreMs))
 	fmt.Fprintf(w, "consume queues\t%d queues, %d files, %d units: %d live, %d expired, %d pre-fill; up to offset %d\n",
 		q.Queues, q.Files, q.Units, q.Live, q.Expired, q.Prefill, q.PhysicalEnd)
-	fmt.Fprintf(w, "index\t%d files, %d items: %d live, %d expired, for %d keys; last record at offset %d; files of %d slots, %d items\n",
-		x.Files, x.Items, x.Live, x.Expired, x.Keys, x.PhysicalEnd, x.FileSlots, x.FileItems)
+	fmt.Fprintf(w, "index\t%d files, %d items: %d live, %d of tags, %d expired, for %d keys; last record at offset %d; files of %d slots, %d items\n",
+		x.Files, x.Items, x.Live, x.Tags, x.Expired, x.Keys, x.PhysicalEnd, x.FileSlots, x.FileItems)
 	if c := r.State.Checkpoint; c != nil {
 		fmt.Fprintf(w, "checkpoint\tcommit log %s, consume queues %s, index %s\n", timeOf(c.CommitLogMs), timeOf(c.ConsumeQueueMs), timeOf(c.IndexMs))
 	}

@@ -84,6 +84,7 @@ type IndexReport struct {
 	Items       int64 `json:"items"`
 	Live        int64 `json:"live"`    // of a record in the log
 	Expired     int64 `json:"expired"` // of a record before it
+	Tags        int64 `json:"tags"`    // of a record in the log, for its tags
 	Keys        int64 `json:"keys"`    // that the records of the log have
 	PhysicalEnd int64 `json:"physicalEnd"`
 }

@@ -14,13 +14,14 @@ type Record struct {
 	Topic     []byte
 	UniqueKey []byte // may be empty
 	Keys      []byte // separated by single spaces; empty ones do not count
+	Tags      []byte // one word, entered as RocketMQ 5.4 does; may be empty
 	SysFlag   int32
 	Physical  int64 // offset of the record in the commit log
 	StoreMs   int64 // store time, epoch milliseconds
 }
 
 // Add enters the keys of a record: the unique key first, then the others in
-// order. Records come in the order of the log. One that lies before EndPhysical
+// order, then the tags. Records come in the order of the log. One that lies before EndPhysical
 // is in the index already; of one at EndPhysical only those keys are entered
 // that are missing, so a record may be added again after an error or a crash.
 // Rolled back transactions have no keys. After an error the record is to be
@@ -41,6 +42,9 @@ func (s *Set) Add(r *Record) error {
 		if err := s.Put(message.KeyHash(r.Topic, key), r.Physical, r.StoreMs); err != nil {
 			return err
 		}
+	}
+	if len(r.Tags) > 0 {
+		return s.Put(message.TagsIndexHash(r.Topic, r.Tags), r.Physical, r.StoreMs)
 	}
 	return nil
 }
@@ -69,6 +73,9 @@ func (s *Set) addAgain(r *Record) error {
 	}
 	for key, rest := nextKey(r.Keys); key != nil; key, rest = nextKey(rest) {
 		hashes = append(hashes, message.KeyHash(r.Topic, key))
+	}
+	if len(r.Tags) > 0 {
+		hashes = append(hashes, message.TagsIndexHash(r.Topic, r.Tags))
 	}
 	for _, hash := range hashes {
 		if i := slices.Index(present, hash); i >= 0 {

@@ -15,11 +15,24 @@ func StringHash[T text](s T) int32 { return int32(hashUnits(0, s)) }
 // KeyHash is the hash of a key in the index: that of "topic#key", made
 // non-negative. The smallest int32 has no absolute value; it becomes 0.
 func KeyHash[T, K text](topic T, key K) int32 {
-	h := int32(hashUnits(hashUnits(0, topic)*31+'#', key))
+	return max(absolute(int32(hashUnits(hashUnits(0, topic)*31+'#', key))), 0)
+}
+
+// TagsIndexHash is the hash under which RocketMQ from 5.4 on enters the tags of a
+// record into the index beside its keys: that of "topic#T#tags", all tags as one
+// word.
+func TagsIndexHash[T, K text](topic T, tags K) int32 {
+	h := hashUnits(0, topic)
+	h = hashUnits(h, "#T#")
+	return max(absolute(int32(hashUnits(h, tags))), 0)
+}
+
+// absolute leaves the smallest int32 as it is.
+func absolute(h int32) int32 {
 	if h < 0 {
-		h = -h
+		return -h
 	}
-	return max(h, 0)
+	return h
 }
 
 // hashUnits continues a hash over the units of s.

@@ -77,3 +77,16 @@ func TestB04_HashRunsOverUTF16Units(t *testing.T) {
 		}
 	})
 }
+
+// The entry for tags is that of the key "T#tags": the vector is from an index
+// file of RocketMQ 5.5.1.
+func TestTagsIndexHashIsThatOfRocketMQ(t *testing.T) {
+	if got := TagsIndexHash("BBTopic", "🏷"); got != 1600609026 {
+		t.Errorf("got %d, want 1600609026", got)
+	}
+	for _, tags := range []string{"TagA", "标签", "A||B"} {
+		if got, want := TagsIndexHash("订单", tags), KeyHash("订单", "T#"+tags); got != want {
+			t.Errorf("%q: got %d, want %d", tags, got, want)
+		}
+	}
+}

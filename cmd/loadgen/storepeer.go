@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"commitlab/bench/answers"
+	"commitlab/bench/plan"
+	"commitlab/bench/workload"
+	"commitlab/engine"
+)
+
+// storePlanCommand writes a plan.
+type storePlanCommand struct {
+	Seed       uint64 `default:"1" help:"The same seed gives the same plan."`
+	Operations int    `default:"400" help:"Puts and batches."`
+	FileBytes  string `default:"64KiB" help:"Size of the commit log files of the store, like 1MiB."`
+	Format     string `default:"json" enum:"json" help:"json: one object on each line."`
+}
+
+// Run prints the plan.
+func (c *storePlanCommand) Run(con console) error {
+	fileBytes, err := workload.ParseBytes(c.FileBytes)
+	if err == nil && (fileBytes < 64<<10 || c.Operations < 1) {
+		err = fmt.Errorf("--file-bytes %s --operations %d: want at least 64KiB and 1", c.FileBytes, c.Operations)
+	}
+	if err != nil {
+		return usage(err)
+	}
+	return plan.Generate(plan.Spec{Seed: c.Seed, Operations: c.Operations, CommitLogFileBytes: fileBytes}).Write(con.stdout)
+}
+
+// A planFile is a plan on the command line, with the release that it is for.
+type planFile struct {
+	Plan    string `arg:"" help:"File that store plan wrote; its sizes are those of the store."`
+	Dir     string `arg:"" help:"Directory of the store."`
+	Release string `default:"v5" enum:"v4,v5" help:"Generation of RocketMQ that must be able to read it: v4 or v5."`
+}
+
+func (f *planFile) read() (*plan.Plan, error) {
+	in, err := os.Open(f.Plan)
+	if err != nil {
+		return nil, usage(err)
+	}
+	defer in.Close()
+	p, err := plan.Read(bufio.NewReader(in))
+	if err != nil {
+		return nil, usage(fmt.Errorf("%s: %w", f.Plan, err))
+	}
+	return p, nil
+}
+
+// storeApplyCommand puts a plan into a store.
+type storeApplyCommand struct {
+	planFile `embed:""`
+	End      string `default:"close" enum:"close,kill" help:"close: an orderly end. kill: SIGKILL right after the last put."`
+}
+
+// Run prints what the store said about each operation.
+func (c *storeApplyCommand) Run(ctx context.Context, con console) (err error) {
+	p, err := c.read()
+	if err != nil {
+		return err
+	}
+	s, err := engine.Open(c.Dir, p.Head.Options(engine.Options{}))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	out := bufio.NewWriter(con.stdout)
+	e := json.NewEncoder(out)
+	err = p.Apply(ctx, s, plan.Release(c.Release), func(r plan.Result) error { return e.Encode(r) })
+	if err = errors.Join(err, out.Flush()); err != nil || c.End == "close" {
+		return err
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+		return err
+	}
+	select {} // the signal is on its way
+}
+
+// storeAnswersCommand opens a store and asks it everything.
+type storeAnswersCommand struct {
+	planFile `embed:""`
+}
+
+// Run prints the answers. Opening recovers, so the directory changes.
+func (c *storeAnswersCommand) Run(ctx context.Context, con console) (err error) {
+	p, err := c.read()
+	if err != nil {
+		return err
+	}
+	s, err := engine.Open(c.Dir, p.Head.Options(engine.Options{}))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return answers.Write(ctx, s, plan.Release(c.Release), con.stdout)
+}
+
+// storeCompareCommand compares two texts of answers.
+type storeCompareCommand struct {
+	A string `arg:"" help:"File that store answers wrote, or RocketMQ's peer."`
+	B string `arg:"" help:"Another one."`
+}
+
+// Run prints how many lines are the same; a difference makes it exit with 1.
+func (c *storeCompareCommand) Run(con console) error {
+	a, errA := os.Open(c.A)
+	b, errB := os.Open(c.B)
+	defer a.Close()
+	defer b.Close()
+	if err := errors.Join(errA, errB); err != nil {
+		return usage(err)
+	}
+	same, d, err := answers.Compare(a, b)
+	if err != nil {
+		return err
+	}
+	if d != nil {
+		return errors.New(d.String(c.A, c.B))
+	}
+	if same == 0 {
+		return errors.New("both are empty")
+	}
+	_, err = io.WriteString(con.stdout, fmt.Sprintf("%d lines are the same\n", same))
+	return err
+}
