@@ -78,9 +78,9 @@ func (c *child) attach() error {
 	if !plan.keepsCache() {
 		c.heap = mmaptest.NewHeap()
 		c.heap.LoseNames = true
-		c.seam = &seam{Disk: c.heap, mapper: c.heap, lies: c.Fault == FaultLie}
+		c.seam = &seam{disk: c.heap, mapper: c.heap, lies: c.Fault == FaultLie}
 	} else if plan.Death == DiskFull || plan.Death == SyncFail {
-		c.seam = &seam{Disk: segment.OSDisk{}, mapper: mmap.OS}
+		c.seam = &seam{disk: segment.OSDisk{}, mapper: mmap.OS}
 	}
 	if c.seam != nil {
 		c.options.Mapper, c.options.Disk = c.seam, c.seam
@@ -130,7 +130,7 @@ func (c *child) live() {
 	if s == nil {
 		return
 	}
-	c.tell.tell(eventOpened)
+	c.tell.tell(eventOpened, s.Snapshot().Recovery.EndOffset)
 	go c.watch(s)
 	w := newWriters(c, s)
 	w.start()

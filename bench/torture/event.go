@@ -12,7 +12,7 @@ import (
 // to a pipe, so that it is there as a whole or not at all, whenever the child dies.
 const (
 	eventOpening   = 'o' // the store is about to be opened
-	eventOpened    = 'n' // it is open
+	eventOpened    = 'n' // recovered: it is open, with the log up to this offset
 	eventSending   = 's' // worker sequence: about to be put
 	eventAcked     = 'a' // worker sequence physicalOffset queueOffset size
 	eventFailed    = 'f' // worker sequence stored: the put failed; stored 1: it may be there
@@ -67,7 +67,7 @@ func (t *teller) write(lines []byte) {
 
 // eventNumbers is how many numbers an event has.
 var eventNumbers = map[byte]int{
-	eventOpening: 0, eventOpened: 0, eventSending: 2, eventAcked: 5, eventFailed: 3, eventWatermark: 2,
+	eventOpening: 0, eventOpened: 1, eventSending: 2, eventAcked: 5, eventFailed: 3, eventWatermark: 2,
 	eventClosing: 0, eventClosed: 0, eventCloned: 0, eventDying: 0, eventRefused: 2,
 }
 

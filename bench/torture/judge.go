@@ -36,7 +36,8 @@ type lifeLog struct {
 	acks               []ack
 	waited             int64 // log offset behind the last ack whose put waited for the disk
 	committed, flushed int64 // the last watermarks told
-	opened, closed     bool
+	recovered          int64 // where the log ended when the store was open; -1 if it never was
+	closed             bool
 }
 
 // heard takes in an event that is about a message or a watermark.
@@ -44,7 +45,7 @@ func (l *lifeLog) heard(e event, c *content) {
 	n := e.numbers
 	switch e.what {
 	case eventOpened:
-		l.opened = true
+		l.recovered = n[0]
 	case eventClosed:
 		l.closed = true
 	case eventSending:
@@ -125,8 +126,15 @@ func judge(v *verdict, l *ledger, records []stored, lives []*lifeLog) []Loss {
 		forms[form{r.ID, r.kind}] = r
 	}
 	var losses []Loss
-	for _, life := range lives {
-		losses = append(losses, judgeLife(v, life, at, forms))
+	for i, life := range lives {
+		required := life.required()
+		for _, later := range lives[i+1:] { // what was recovered has survived for good
+			if later.recovered >= 0 {
+				required = max(required, later.recovered)
+				break
+			}
+		}
+		losses = append(losses, judgeLife(v, life, required, at, forms))
 	}
 	return losses
 }
@@ -180,9 +188,9 @@ func judgeRecords(v *verdict, l *ledger, records []stored, lives map[[2]int]*lif
 
 // judgeLife demands that the acknowledged messages of a life are where they were
 // acknowledged, up to some offset that does not lie before the one required.
-func judgeLife(v *verdict, life *lifeLog, at map[int64]stored, forms map[form]stored) (loss Loss) {
-	required, end := life.required(), life.ackedEnd()
-	loss.Allowed = max(0, end-required)
+func judgeLife(v *verdict, life *lifeLog, required int64, at map[int64]stored, forms map[form]stored) (loss Loss) {
+	end := life.ackedEnd()
+	loss.Allowed = max(0, end-life.required())
 	slices.SortFunc(life.acks, func(a, b ack) int { return cmp.Compare(a.offset, b.offset) })
 	var gone *ack
 	for i := range life.acks {

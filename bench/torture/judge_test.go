@@ -26,7 +26,7 @@ func aRound() (l *ledger, records []stored, life *lifeLog) {
 		{ID: ID{worker, 2}, kind: delivered, queue: q, offset: 300, size: 60, queueOffset: 4, source: 200},
 	}
 	life = &lifeLog{
-		Round: 2, set: "async-msync", async: true, plan: Life{Death: Kill}, opened: true,
+		Round: 2, set: "async-msync", async: true, plan: Life{Death: Kill},
 		fates: map[ID]fate{{worker, 0}: acked, {worker, 1}: acked, {worker, 2}: acked, {worker, 3}: unknown, {worker, 4}: rejected},
 	}
 	for _, r := range records[:3] {
@@ -124,6 +124,19 @@ func TestJudgeFindsEachFault(t *testing.T) {
 				t.Errorf("found %q, want %q", found, c.want)
 			}
 		})
+	}
+}
+
+// Goal: what a later life of the round recovered may not be lost by its own death.
+func TestWhatWasRecoveredHasSurvived(t *testing.T) {
+	for recovered, want := range map[int64]int{-1: 0, 150: 0, 260: 2} {
+		l, records, life := aRound()
+		life.plan = Life{Death: Power}
+		v := &verdict{}
+		judge(v, l, records[:1], []*lifeLog{life, {Round: 2, Number: 1, plan: Life{Death: Power}, recovered: recovered}})
+		if len(v.found) != want {
+			t.Errorf("recovered up to %d: found %q, want %d", recovered, v.found, want)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // A seam stands between a store and its disk and shows each call to a rule, which
 // may refuse it, or never return.
 type seam struct {
-	segment.Disk
+	disk   segment.Disk
 	mapper mmap.Mapper
 	lies   bool // syncs do nothing and report success: the fault that a check must find
 	rule   atomic.Pointer[rule]
@@ -50,7 +50,7 @@ func (s *seam) Fallocate(f *os.File, size int64) error {
 	if err := s.judge(mmaptest.OpAllocate, f.Name()); err != nil {
 		return err
 	}
-	return s.Disk.Fallocate(f, size)
+	return s.disk.Fallocate(f, size)
 }
 
 // ZeroFill implements segment.Disk.
@@ -58,7 +58,7 @@ func (s *seam) ZeroFill(f *os.File, size int64) error {
 	if err := s.judge(mmaptest.OpZeroFill, f.Name()); err != nil {
 		return err
 	}
-	return s.Disk.ZeroFill(f, size)
+	return s.disk.ZeroFill(f, size)
 }
 
 // SyncFile implements segment.Disk.
@@ -66,7 +66,7 @@ func (s *seam) SyncFile(f *os.File) error {
 	if err := s.judge(mmaptest.OpSyncFile, f.Name()); err != nil {
 		return err
 	}
-	return s.Disk.SyncFile(f)
+	return s.disk.SyncFile(f)
 }
 
 // SyncDir implements segment.Disk.
@@ -74,7 +74,7 @@ func (s *seam) SyncDir(dir string) error {
 	if err := s.judge(mmaptest.OpSyncDir, dir); err != nil {
 		return err
 	}
-	return s.Disk.SyncDir(dir)
+	return s.disk.SyncDir(dir)
 }
 
 // PunchHole implements segment.Disk.
@@ -82,7 +82,23 @@ func (s *seam) PunchHole(f *os.File, off, n int64) error {
 	if err := s.judge(mmaptest.OpPunchHole, f.Name()); err != nil {
 		return err
 	}
-	return s.Disk.PunchHole(f, off, n)
+	return s.disk.PunchHole(f, off, n)
+}
+
+// Truncate implements segment.Disk.
+func (s *seam) Truncate(f *os.File, size int64) error {
+	if err := s.judge(mmaptest.OpTruncate, f.Name()); err != nil {
+		return err
+	}
+	return s.disk.Truncate(f, size)
+}
+
+// Rename implements segment.Disk.
+func (s *seam) Rename(from, to string) error {
+	if err := s.judge(mmaptest.OpRename, from); err != nil {
+		return err
+	}
+	return s.disk.Rename(from, to)
 }
 
 // Remove implements segment.Disk.
@@ -90,7 +106,7 @@ func (s *seam) Remove(path string) error {
 	if err := s.judge(mmaptest.OpRemove, path); err != nil {
 		return err
 	}
-	return s.Disk.Remove(path)
+	return s.disk.Remove(path)
 }
 
 // seamRegion shows the calls that reach the disk.

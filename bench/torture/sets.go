@@ -60,6 +60,9 @@ func optionsOf(name string, seed uint64) (engine.Options, error) {
 		o.TransientBuffers, o.TransientBufferBytes = 6, o.CommitLogFileBytes
 		// A process that stands still for a while on a busy machine is no fault.
 		o.PageCacheBusyMs, o.SyncFlushTimeoutMs = 60_000, 60_000
+		// Nothing is deleted, however full the disk.
+		o.CleanFileForcibly = engine.Off
+		o.DiskMaxUsedPercent, o.DiskCleanForciblyPercent, o.DiskWarningPercent = 100, 100, 100
 		// What the store warns of is expected here; what it does is checked.
 		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 		return o, nil

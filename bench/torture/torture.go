@@ -143,7 +143,7 @@ func (r *runner) play(ctx context.Context, v *verdict, round Round) error {
 	var lives []*lifeLog
 	for i, plan := range round.Lives {
 		log := &lifeLog{
-			Round: round.Number, Number: i, set: round.Set, plan: plan, fates: make(map[ID]fate),
+			Round: round.Number, Number: i, set: round.Set, plan: plan, fates: make(map[ID]fate), recovered: -1,
 			async: options.Flush == engine.FlushAsync, buffers: options.SyncPath == segment.SyncPwrite,
 		}
 		if err := r.live(ctx, v, log); err != nil {
