@@ -24,6 +24,7 @@ type storeCommand struct {
 	Plan    storePlanCommand    `cmd:"" help:"Print a plan: content of every kind, to be put into a store of ours or of RocketMQ's."`
 	Apply   storeApplyCommand   `cmd:"" help:"Put a plan into a store and print what it says. A directory that holds a store is gone on with."`
 	Answers storeAnswersCommand `cmd:"" help:"Open a store and print everything it answers."`
+	Holds   storeHoldsCommand   `cmd:"" help:"Check answers against a plan and what was acknowledged of it. Exit code 1: something is lost or changed."`
 	Compare storeCompareCommand `cmd:"" help:"Compare two texts of answers. Exit code 1: they differ."`
 }
 

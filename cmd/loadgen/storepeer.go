@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"syscall"
 
@@ -129,6 +128,34 @@ func (c *storeCompareCommand) Run(con console) error {
 	if same == 0 {
 		return errors.New("both are empty")
 	}
-	_, err = io.WriteString(con.stdout, fmt.Sprintf("%d lines are the same\n", same))
+	_, err = fmt.Fprintf(con.stdout, "%d lines are the same\n", same)
+	return err
+}
+
+// storeHoldsCommand checks answers against what was put.
+type storeHoldsCommand struct {
+	Plan    string `arg:"" help:"File that store plan wrote."`
+	Results string `arg:"" help:"What store apply, or RocketMQ's peer, printed for it."`
+	Answers string `arg:"" help:"What store answers, or RocketMQ's peer, printed afterwards."`
+}
+
+// Run prints how many messages are there; one that is not makes it exit with 1.
+func (c *storeHoldsCommand) Run(con console) error {
+	p, err := (&planFile{Plan: c.Plan}).read()
+	if err != nil {
+		return err
+	}
+	results, errR := os.Open(c.Results)
+	text, errA := os.Open(c.Answers)
+	defer results.Close()
+	defer text.Close()
+	if err := errors.Join(errR, errA); err != nil {
+		return usage(err)
+	}
+	n, err := answers.Holds(p, bufio.NewReader(results), text)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(con.stdout, "%d messages are there as they were put\n", n)
 	return err
 }

@@ -41,9 +41,10 @@ stale() {
 if stale; then build; fi
 if [ "$1" = build ]; then echo "$target"; exit 0; fi
 
-# Both generations unmap files through the buffer's cleaner, which Java hides since 9.
+# Both generations unmap files through the buffer's cleaner, which Java hides since 9,
+# and log below the user's home.
 # shellcheck disable=SC2086 # JAVA_OPTIONS is several words
-exec java ${JAVA_OPTIONS:-} \
+exec java ${JAVA_OPTIONS:-} -Duser.home="$target/home" \
   --add-opens java.base/java.nio=ALL-UNNAMED \
   --add-opens java.base/sun.nio.ch=ALL-UNNAMED \
   --add-opens java.base/jdk.internal.ref=ALL-UNNAMED \
