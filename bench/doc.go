@@ -6,6 +6,7 @@
 //	pace       when: schedules as functions of the operation number
 //	scenario   what is done: the registry, the baselines, the named configurations
 //	measure    how it is timed: warm-up, window, drain; service, response, slip
+//	peer       the same done to another program's store, in a process of its own
 //	result     what is kept of a run: manifest, latency log, counters, outliers
 //	study      what is compared: cells, blocks and their order, a process each
 //	stat       what a comparison may conclude

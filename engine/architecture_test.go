@@ -45,8 +45,10 @@ var picture = map[string][]string{
 	"bench/scenario": {
 		"engine", "engine/message", "engine/segment", "engine/mmap", "engine/fsutil", "bench/measure", "bench/workload",
 	},
+	"bench/peer":          {"bench/measure", "bench/pace", "bench/result", "bench/workload"},
+	"bench/peer/peertest": {"bench/peer"},
 	"bench/study": {
-		"engine", "bench/scenario", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/stat",
+		"engine", "bench/scenario", "bench/peer", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/stat",
 	},
 	"bench/torture": {
 		"engine", "engine/audit", "engine/message", "engine/segment", "engine/mmap", "engine/mmap/mmaptest", "bench/workload",
@@ -55,7 +57,7 @@ var picture = map[string][]string{
 	"bench":        {},
 
 	"cmd/loadgen": {
-		"engine", "engine/audit", "engine/fsutil", "bench/plan", "bench/answers", "bench/study", "bench/scenario", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/report", "bench/torture",
+		"engine", "engine/audit", "engine/fsutil", "bench/plan", "bench/answers", "bench/peer", "bench/study", "bench/scenario", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/report", "bench/torture",
 	},
 	"cmd/report": {"bench/report"},
 }

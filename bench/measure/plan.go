@@ -71,8 +71,8 @@ const (
 	longestTick         = time.Minute
 )
 
-// resolve fills in defaults and reports everything that is wrong at once.
-func (p Plan) resolve() (Plan, error) {
+// Resolve fills in defaults and reports everything that is wrong at once.
+func (p Plan) Resolve() (Plan, error) {
 	var problems []error
 	if p.Primary == "" {
 		problems = append(problems, errors.New("primary operation has no name"))

@@ -23,7 +23,7 @@ import (
 // (backlog, operations under way, Close; of the last two each at least 1 s), and
 // what Setup, Verify and the sink take.
 func Run(ctx context.Context, inst Instance, plan Plan, sink Sink) (Outcome, error) {
-	plan, err := plan.resolve()
+	plan, err := plan.Resolve()
 	if err != nil {
 		return Outcome{Status: Failed, Reason: err.Error()}, err
 	}

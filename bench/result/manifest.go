@@ -30,6 +30,7 @@ const (
 	Interrupted Status = "interrupted" // by a signal, or no end was ever written
 	Failed      Status = "failed"      // an operation, the set-up or the verification failed
 	Invalid     Status = "invalid"     // measured, but the figures do not show what they should (generator too slow, …)
+	Unavailable Status = "unavailable" // not measured: what the configuration needs is not on this machine
 )
 
 // Manifest describes one run: everything needed to understand the figures and
@@ -106,6 +107,9 @@ type End struct {
 	Disturbed *Disturbed `json:"disturbed,omitempty"`
 	// Pressure tells what was really done of Manifest.Pressure.
 	Pressure []Pressure `json:"pressure,omitempty"`
+	// Target says what was measured where that is not this program: the peer's
+	// store and version, its runtime and the flags of that.
+	Target map[string]string `json:"target,omitempty"`
 	// Counters is the instance's last snapshot.
 	Counters json.RawMessage `json:"counters,omitempty"`
 	Warnings []string        `json:"warnings,omitempty"`

@@ -12,6 +12,7 @@ import (
 	"commitlab/bench/host"
 	"commitlab/bench/measure"
 	"commitlab/bench/pace"
+	"commitlab/bench/peer"
 	"commitlab/bench/profile"
 	"commitlab/bench/result"
 	"commitlab/bench/scenario"
@@ -25,6 +26,9 @@ type Run struct {
 	Scenario scenario.Scenario
 	Spec     scenario.Spec // resolved; its Dir is made for the run and removed after it
 	Config   string        // name of the configuration
+	// Peer, if set, is measured in the place of this module's engine. It is
+	// resolved; Spec.Options have no meaning then.
+	Peer     *peer.Options
 	Pacer    pace.Pacer
 	Warmup   time.Duration
 	Duration time.Duration
@@ -48,7 +52,7 @@ type Run struct {
 func (r Run) Execute(ctx context.Context, create func(result.Manifest) (*result.Writer, error)) (end result.End, err error) {
 	log := &warningLog{}
 	r.Spec.Options.Logger = log.logger()
-	instance, err := r.Scenario.New(r.Spec)
+	measured, err := r.measured()
 	if err != nil {
 		return result.End{}, err
 	}
@@ -63,9 +67,10 @@ func (r Run) Execute(ctx context.Context, create func(result.Manifest) (*result.
 	defer func() { err = errors.Join(err, w.Close(), removeStore(r.Spec.Dir)) }()
 
 	out := &sink{writer: w, opened: r.Warmup, observe: r.Observe}
-	outcome, runErr := measure.Run(ctx, instance, r.plan(w.Dir()), out)
+	outcome, facts, runErr := measured(ctx, r.plan(w.Dir()), out)
 	flushErr := out.flush()
 	end, err = r.end(outcome, out.last)
+	end.Target = facts
 	if err = errors.Join(flushErr, err); err != nil {
 		end.Status, end.Reason = result.Failed, err.Error()
 		return end, errors.Join(err, w.End(end))
@@ -74,19 +79,51 @@ func (r Run) Execute(ctx context.Context, create func(result.Manifest) (*result.
 	if runErr != nil && errors.Is(runErr, context.Canceled) {
 		end.Status = result.Interrupted // while it was being set up
 	}
+	if errors.Is(runErr, peer.ErrUnavailable) {
+		end.Status = result.Unavailable
+	}
 	return end, w.End(end)
+}
+
+// measured is what measures the run: this process, or that of a peer.
+func (r Run) measured() (func(context.Context, measure.Plan, measure.Sink) (measure.Outcome, peer.Facts, error), error) {
+	if r.Peer != nil {
+		job := peer.Job{
+			Options: *r.Peer, Scenario: r.Scenario.Name,
+			Workload: r.Spec.Workload, MaxBytes: r.Spec.MaxBytes, Dir: r.Spec.Dir,
+		}
+		return func(ctx context.Context, p measure.Plan, s measure.Sink) (measure.Outcome, peer.Facts, error) {
+			job.Plan = p
+			return peer.Run(ctx, job, s)
+		}, nil
+	}
+	instance, err := r.Scenario.New(r.Spec)
+	return func(ctx context.Context, p measure.Plan, s measure.Sink) (measure.Outcome, peer.Facts, error) {
+		o, err := measure.Run(ctx, instance, p, s)
+		return o, nil, err
+	}, err
+}
+
+// options is what was set, as the manifest and the report have it, and what of
+// the data a crash would then lose.
+func (r Run) options() (options any, durability string) {
+	if r.Peer != nil {
+		return r.Peer, r.Peer.Durability(r.Scenario.Name)
+	}
+	return r.Spec.Options, r.Scenario.Durability(r.Spec.Options)
 }
 
 func (r Run) manifest() (result.Manifest, error) {
 	spec, specErr := json.Marshal(r.Spec)
-	options, optionsErr := json.Marshal(r.Spec.Options)
+	set, durability := r.options()
+	options, optionsErr := json.Marshal(set)
 	m := result.Manifest{
 		Cell: r.Cell, Block: r.Block, Position: r.Position,
 		Scenario: r.Scenario.Name, Config: r.Config, Primary: r.Scenario.Primary,
 		Spec: spec, Options: options,
 		Pace: r.Pacer.String(), Closed: pace.IsClosed(r.Pacer),
 		Workers: r.Spec.Writers, Seed: r.Seed,
-		Durability: r.Scenario.Durability(r.Spec.Options),
+		Durability: durability,
 		Command:    r.Command,
 		WarmupNs:   r.Warmup.Nanoseconds(), DurationNs: r.Duration.Nanoseconds(), TickNs: r.tick().Nanoseconds(),
 		Host: host.Collect(existing(r.Spec.Dir)),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"commitlab/bench/pace"
+	"commitlab/bench/peer"
 	"commitlab/bench/result"
 	"commitlab/bench/scenario"
 	"commitlab/bench/stat"
@@ -78,6 +79,7 @@ func (s Spec) Plan(room Room) (result.Study, error) {
 type resolvedConfig struct {
 	name    string
 	options engine.Options // before the scenario's needs and defaults
+	peer    *peer.Options  // instead of them; before the scenario's needs
 	twin    bool           // repeats the first one
 }
 
@@ -88,34 +90,47 @@ func (s Spec) resolveConfigs() ([]resolvedConfig, error) {
 	var configs []resolvedConfig
 	var errs []error
 	for i, c := range s.Configs {
-		options, err := c.options()
+		options, peerOptions, err := c.options()
 		if err != nil {
 			errs = append(errs, fmt.Errorf("configs[%d]: %w", i, err))
 		}
-		configs = append(configs, resolvedConfig{name: c.Name, options: options})
+		configs = append(configs, resolvedConfig{name: c.Name, options: options, peer: peerOptions})
 	}
 	if *s.AA {
 		first := configs[0]
-		configs = append(configs, resolvedConfig{name: first.name, options: first.options, twin: true})
+		first.twin = true
+		configs = append(configs, first)
 	}
 	return configs, errors.Join(errs...)
 }
 
-func (c ConfigSpec) options() (engine.Options, error) {
+func (c ConfigSpec) options() (engine.Options, *peer.Options, error) {
 	base := c.Base
 	if base == "" {
 		base = c.Name
-	}
-	config, err := scenario.FindConfig(base)
-	if err != nil {
-		return engine.Options{}, err
 	}
 	var settings []string
 	for key, value := range c.Set {
 		settings = append(settings, key+"="+value)
 	}
 	slices.Sort(settings)
-	return config.With(settings...)
+	return FindOptions(base, settings...)
+}
+
+// FindOptions returns what a named configuration sets, with settings of the form
+// key=value put over it: of this module's engine, or, if the second is not nil,
+// of a peer. The error names the configurations that exist.
+func FindOptions(config string, settings ...string) (engine.Options, *peer.Options, error) {
+	if c, ok := peer.FindConfig(config); ok {
+		o, err := c.With(settings...)
+		return engine.Options{}, &o, err
+	}
+	c, err := scenario.FindConfig(config)
+	if err != nil {
+		return engine.Options{}, nil, err
+	}
+	o, err := c.With(settings...)
+	return o, nil, err
 }
 
 // cells makes one cell for each configuration.
@@ -143,6 +158,10 @@ func (s Spec) cells(sc ScenarioSpec, configs []resolvedConfig, room Room) ([]res
 	for _, c := range configs {
 		spec.Options = c.options
 		resolved, err := found.Resolve(spec)
+		var set any = resolved.Options
+		if c.peer != nil && err == nil {
+			set, err = c.peer.Resolve(found.Name, pacer)
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("configuration %s: %w", c.name, err))
 			continue
@@ -157,7 +176,7 @@ func (s Spec) cells(sc ScenarioSpec, configs []resolvedConfig, room Room) ([]res
 		}
 		var specErr, optionsErr error
 		cell.Spec, specErr = json.Marshal(resolved)
-		cell.Options, optionsErr = json.Marshal(resolved.Options)
+		cell.Options, optionsErr = json.Marshal(set)
 		errs = append(errs, specErr, optionsErr)
 		cells = append(cells, cell)
 	}

@@ -33,20 +33,22 @@ type Runner struct {
 // Tally counts the slots of a study by how their runs ended.
 type Tally struct {
 	OK, Invalid, Failed int
+	Unavailable         int // nothing was measured: something is not on this machine
 	Resumed             int // of these, those that an earlier call ran
 	Left                int // not run, because of the limit
 	Reasons             []string
 }
 
 // Run runs every slot that has no ended run yet, in the order of the study.
-// Interrupted runs are repeated, all others stand. It returns ctx.Err() when
+// Interrupted runs are repeated, and those for which something was not on the
+// machine: it may be there now. All others stand. It returns ctx.Err() when
 // it was interrupted; runs that failed or are invalid are in the tally only.
 func (r *Runner) Run(ctx context.Context, dir *result.Dir) (Tally, error) {
 	var tally Tally
 	watch := blockWatch{limit: r.Limit, start: time.Now()}
 	for i, slot := range dir.Study.Order {
 		m, err := result.ReadManifest(dir.RunPath(slot.Cell, slot.Block))
-		if err == nil && m.Status() != result.Interrupted {
+		if err == nil && m.Status() != result.Interrupted && m.Status() != result.Unavailable {
 			tally.Resumed++
 			tally.count(slot, m)
 			continue
@@ -136,6 +138,8 @@ func (t *Tally) count(slot result.Slot, m result.Manifest) {
 		return
 	case result.Invalid:
 		t.Invalid++
+	case result.Unavailable:
+		t.Unavailable++
 	default:
 		t.Failed++
 	}

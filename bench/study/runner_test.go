@@ -12,11 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"commitlab/bench/peer/peertest"
 	"commitlab/bench/result"
 )
 
 // TestMain lets the test binary be the program of Process.
 func TestMain(m *testing.M) {
+	peertest.Main()
 	if len(os.Args) > 1 && os.Args[1] == "cell" {
 		if err := cellProgram(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"commitlab/bench/pace"
+	"commitlab/bench/peer"
 	"commitlab/bench/result"
 	"commitlab/bench/scenario"
+	"commitlab/engine"
 )
 
 // RunSlot runs one slot of a study in this process, with its store below root.
@@ -76,16 +79,43 @@ func cellRun(spec Spec, c result.Cell) (Run, error) {
 	if err := strict(c.Spec, &s); err != nil {
 		return Run{}, fmt.Errorf("spec: %w", err)
 	}
-	if err := strict(c.Options, &s.Options); err != nil {
+	peerOptions, err := cellOptions(c, &s.Options)
+	if err != nil {
 		return Run{}, fmt.Errorf("options: %w", err)
 	}
 	if s, err = found.Resolve(s); err != nil {
 		return Run{}, err
 	}
 	return Run{
-		Scenario: found, Spec: s, Config: c.Config, Pacer: pacer,
+		Scenario: found, Spec: s, Config: c.Config, Peer: peerOptions, Pacer: pacer,
 		Warmup: spec.warmup(pacer), Duration: time.Duration(spec.Duration),
 	}, nil
+}
+
+// cellOptions reads the options of a cell: of this module's engine into o, or
+// those of a peer.
+func cellOptions(c result.Cell, o *engine.Options) (*peer.Options, error) {
+	if !peer.Has(c.Options) {
+		return nil, strict(c.Options, o)
+	}
+	var p peer.Options
+	return &p, strict(c.Options, &p)
+}
+
+// Peers lists the peers of a study, one set of options for each program that has
+// to be ready.
+func Peers(study *result.Study) []peer.Options {
+	var all []peer.Options
+	for _, c := range study.Cells {
+		var o peer.Options
+		if !peer.Has(c.Options) || json.Unmarshal(c.Options, &o) != nil {
+			continue
+		}
+		if !slices.ContainsFunc(all, func(p peer.Options) bool { return p.Peer == o.Peer && p.Generation == o.Generation }) {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // strict decodes JSON and refuses what this version does not know: a study

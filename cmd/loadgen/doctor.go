@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -15,8 +16,8 @@ type doctorCommand struct {
 
 // Run prints the findings, the worst first. A machine on which a run would
 // fail makes it exit with 1.
-func (c *doctorCommand) Run(con console) error {
-	findings := host.Preflight(c.Dir)
+func (c *doctorCommand) Run(ctx context.Context, con console) error {
+	findings := append(host.Preflight(c.Dir), peerFinding(ctx))
 	if c.Format == "json" {
 		e := json.NewEncoder(con.stdout)
 		e.SetIndent("", "  ")
@@ -35,9 +36,6 @@ func (c *doctorCommand) Run(con console) error {
 }
 
 func printFindings(con console, findings []host.Finding) {
-	if len(findings) == 0 {
-		fmt.Fprintln(con.stdout, "Nothing found that would spoil a result.")
-	}
 	for _, f := range findings {
 		fmt.Fprintf(con.stdout, "%s: %s\n  why:  %s\n", f.Severity, f.What, f.Why)
 		if f.Mend != "" {

@@ -14,6 +14,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitInvalid     = 4
+	exitUnavailable = 5
 	exitInterrupted = 130
 )
 
@@ -52,6 +53,8 @@ func statusError(status result.Status, reason string) error {
 		return codedError{exitInterrupted, err}
 	case result.Invalid:
 		return codedError{exitInvalid, err}
+	case result.Unavailable:
+		return codedError{exitUnavailable, err}
 	default:
 		return codedError{exitFailed, err}
 	}

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"commitlab/bench/peer"
 	"commitlab/bench/scenario"
 	"commitlab/bench/study"
 	"commitlab/engine"
@@ -24,6 +27,9 @@ func (*listCommand) Run(con console) error {
 	}
 	fmt.Fprintln(w, "\nConfigurations (--config)")
 	for _, c := range scenario.Configs {
+		fmt.Fprintf(w, "  %s\t%s\n", c.Name, c.Doc)
+	}
+	for _, c := range peer.Configs {
 		fmt.Fprintf(w, "  %s\t%s\n", c.Name, c.Doc)
 	}
 	fmt.Fprintln(w, "\nBuilt-in studies (loadgen study NAME)")
@@ -64,7 +70,22 @@ func listOptions(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "  %s\t%s\n", c.Name, strings.Join(differences, " "))
 	}
+	listPeers(w)
 	return nil
+}
+
+// listPeers prints what the configurations of peers set. The rest of what can be
+// set is the peer's own and known to it alone.
+func listPeers(w io.Writer) {
+	fmt.Fprintln(w, "\nOptions of configurations that are another program (--set also takes its store's own settings by their names)")
+	for _, c := range peer.Configs {
+		o := c.Options
+		words := []string{"generation=" + o.Generation, "jvm=" + o.JVM}
+		for _, key := range slices.Sorted(maps.Keys(o.Store)) {
+			words = append(words, key+"="+o.Store[key])
+		}
+		fmt.Fprintf(w, "  %s\t%s\n", c.Name, strings.Join(words, " "))
+	}
 }
 
 // optionValues is the options, resolved, by their JSON names.

@@ -17,7 +17,8 @@
 // Exit codes: 0 measured; 1 an operation, a verification or the program failed,
 // or a store is damaged or has lost something; 2 the command line or the study
 // file is wrong; 4 what was measured is not what was asked for (the generator was
-// too slow); 130 interrupted, what was measured is kept.
+// too slow); 5 what a configuration needs is not on this machine (Java, Maven); 130
+// interrupted, what was measured is kept.
 package main
 
 import (

@@ -51,6 +51,9 @@ func (c *runCommand) Run(ctx context.Context, con console) error {
 		return usage(err)
 	}
 	profiles, err := profile.ParseKinds(c.Profile)
+	if err == nil && len(profiles) > 0 && r.Peer != nil {
+		err = fmt.Errorf("--profile: %s is measured in a process of its own, whose profile this program cannot take", c.Config)
+	}
 	if err != nil {
 		return usage(err)
 	}
@@ -80,8 +83,7 @@ func (c *runCommand) Run(ctx context.Context, con console) error {
 // plan turns the flags into a run; every error is the user's.
 func (c *runCommand) plan() (study.Run, error) {
 	found, scenarioErr := scenario.Find(c.Scenario)
-	config, configErr := scenario.FindConfig(c.Config)
-	options, setErr := config.With(c.Set...)
+	options, peerOptions, setErr := study.FindOptions(c.Config, c.Set...)
 	pacer, rateErr := pace.Parse(c.Rate)
 	if rateErr != nil {
 		rateErr = fmt.Errorf("--rate: %w", rateErr)
@@ -90,7 +92,7 @@ func (c *runCommand) plan() (study.Run, error) {
 	if c.Duration <= 0 || c.Warmup != nil && *c.Warmup < 0 {
 		durationErr = fmt.Errorf("--duration and --warmup: want a duration above 0 and no negative warm-up")
 	}
-	if err := errors.Join(scenarioErr, configErr, setErr, rateErr, durationErr); err != nil {
+	if err := errors.Join(scenarioErr, setErr, rateErr, durationErr); err != nil {
 		return study.Run{}, err
 	}
 	warmup := study.DefaultWarmup(pacer)
@@ -111,8 +113,15 @@ func (c *runCommand) plan() (study.Run, error) {
 	if spec, err = found.Resolve(spec); err != nil {
 		return study.Run{}, err
 	}
+	if peerOptions != nil {
+		resolved, err := peerOptions.Resolve(found.Name, pacer)
+		if err != nil {
+			return study.Run{}, err
+		}
+		peerOptions = &resolved
+	}
 	return study.Run{
-		Scenario: found, Spec: spec, Config: c.configName(), Pacer: pacer,
+		Scenario: found, Spec: spec, Config: c.configName(), Peer: peerOptions, Pacer: pacer,
 		Warmup: warmup, Duration: c.Duration, Seed: c.Seed, Command: c.command(),
 	}, nil
 }
@@ -192,6 +201,9 @@ func (c *runCommand) measure(ctx context.Context, con console, r study.Run, out 
 	p := newProgress(con.stderr, c.Quiet, whole.Milliseconds(), con.statusEvery)
 	defer p.close()
 	p.note("%s: rate %s for %s after %s of warm-up, into %s", what, r.Pacer, r.Duration, r.Warmup, out)
+	if r.Peer != nil {
+		askPeer(ctx, p, *r.Peer)
+	}
 	p.at(0, "%s: set-up and warm-up", what)
 	r.Observe = func(t measure.Tick) {
 		p.at((r.Warmup + t.To).Milliseconds(), "%s: %s of %s, %s", what, t.To.Round(100*time.Millisecond), r.Duration, figures(t))

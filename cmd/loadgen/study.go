@@ -33,6 +33,9 @@ func (c *studyCommand) Run(ctx context.Context, con console) error {
 	total := len(dir.Study.Order)
 	p := newProgress(con.stderr, c.Quiet, int64(total), con.statusEvery)
 	c.announce(p, dir)
+	for _, o := range study.Peers(dir.Study) {
+		askPeer(ctx, p, o)
+	}
 	tally, runErr := c.runner(p, dir, spec).Run(ctx, dir)
 	if tally.Left > 0 {
 		p.note("%d of %d runs were left out to end within %s; go on with: %s", tally.Left, total, spec.Limit, quoteCommand(c.resume(dir)))
@@ -157,7 +160,7 @@ func program() string {
 // print writes the comparison to stdout and the page beside the study. It
 // reports whether there was anything to print.
 func (c *studyCommand) print(con console, dir *result.Dir, tally study.Tally) (bool, error) {
-	if tally.OK+tally.Invalid+tally.Failed == 0 {
+	if tally.OK+tally.Invalid+tally.Failed+tally.Unavailable == 0 {
 		return false, nil
 	}
 	r, err := report.Load(dir.Path)
@@ -189,6 +192,8 @@ func (c *studyCommand) verdict(t study.Tally, total int) error {
 	switch {
 	case t.Failed > 0:
 		return codedError{exitFailed, fmt.Errorf("%d of %d runs failed; the first: %s", t.Failed, total, t.Reasons[0])}
+	case t.Unavailable > 0:
+		return codedError{exitUnavailable, fmt.Errorf("%d of %d runs could not be made on this machine; the first: %s", t.Unavailable, total, t.Reasons[0])}
 	case t.OK == 0:
 		return codedError{exitInvalid, fmt.Errorf("no run of %d is valid; the first: %s", total, t.Reasons[0])}
 	}

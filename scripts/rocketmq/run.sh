@@ -2,6 +2,7 @@
 # Runs the program of this folder over the store of one RocketMQ generation:
 #
 #   run.sh v4|v5 build           builds it if its sources are newer; prints where it is
+#   run.sh v4|v5 check           says whether it could run, without building it
 #   run.sh v4|v5 command args…   runs a command of commitlab.Main (see there)
 #
 # JAVA_OPTIONS goes to the virtual machine. Exit code 3: Java 17 or Maven is missing, or
@@ -21,9 +22,12 @@ release=$(java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p' | head -
 
 target=$here/target/$generation
 stamp=$target/built
-build() {
+tools() {
   command -v mvn > /dev/null || missing "no mvn on the PATH; install Maven (Debian: maven)"
   command -v javac > /dev/null || missing "no javac on the PATH; install a JDK, not only a runtime"
+}
+build() {
+  tools
   mkdir -p "$target"
   # Two processes may find it stale at once; the second one then has nothing to do.
   exec 9> "$here/target/$generation.lock"
@@ -38,6 +42,10 @@ build() {
 stale() {
   [ ! -e "$stamp" ] || [ -n "$(find "$here/pom.xml" "$here/src" -newer "$stamp" -print -quit)" ]
 }
+if [ "$1" = check ]; then
+  if ! stale; then echo "built"; else tools; echo "to be built with Maven when it is first run"; fi
+  exit 0
+fi
 if stale; then build; fi
 if [ "$1" = build ]; then echo "$target"; exit 0; fi
 

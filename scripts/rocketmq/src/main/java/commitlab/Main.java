@@ -1,5 +1,6 @@
 package commitlab;
 
+import java.nio.file.Path;
 import java.util.Arrays;
 
 /**
@@ -10,7 +11,7 @@ import java.util.Arrays;
  * write  --dir D --plan FILE [--end kill]   makes a store from a plan
  * append --dir D --plan FILE [--end kill]   opens it again and goes on
  * read   --dir D --plan FILE                prints everything the store answers
- * bench  …                                  runs one scenario of the lab
+ * bench DIR                                 measures what DIR/plan.json says; see {@link Bench}
  * </pre>
  *
  * Settings are described at {@link Settings}. Results are JSON lines on stdout, everything
@@ -38,6 +39,10 @@ public final class Main {
     private static int run(String[] args) throws Exception {
         if (args.length == 0) {
             throw new IllegalArgumentException("no command; want info, write, append, read or bench");
+        }
+        if (args[0].equals("bench") && args.length == 2) {
+            Bench.run(Path.of(args[1]));
+            return 0;
         }
         Arguments rest = new Arguments(Arrays.copyOfRange(args, 1, args.length));
         switch (args[0]) {

@@ -1,0 +1,43 @@
+package commitlab;
+
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import org.apache.rocketmq.store.QueryMessageResult;
+
+/** Finds one message by its unique key, any of those stored, and copies it. */
+final class BenchLookup extends BenchFilled {
+    private static final int ROOM_BYTES = 8 << 20;
+    private static final int PHYSICAL_OFFSET_AT = 28; // in a record
+
+    private final byte[][] copies;
+
+    BenchLookup(BenchPlan plan, Path dir) {
+        super(plan, dir);
+        copies = new byte[plan.workers][ROOM_BYTES];
+    }
+
+    @Override
+    public void op(BenchWorker w) {
+        Stored wanted = put.get(w.random.nextInt(put.size()));
+        // The store's index compares hashes only: where two keys share one, the first
+        // answer can be another message, and who asks has to ask for more.
+        if (!finds(wanted, 1, copies[w.id]) && !finds(wanted, 64, copies[w.id])) {
+            throw new IllegalStateException("key " + wanted.key() + " did not lead to offset " + wanted.offset());
+        }
+    }
+
+    private boolean finds(Stored wanted, int most, byte[] copy) {
+        QueryMessageResult r = store.store.queryMessage(wanted.topic(), wanted.key(), most, 0, Long.MAX_VALUE);
+        try {
+            for (ByteBuffer found : r.getMessageBufferList()) {
+                found.get(0, copy, 0, found.limit());
+                if (found.getLong(PHYSICAL_OFFSET_AT) == wanted.offset()) {
+                    return true;
+                }
+            }
+            return false;
+        } finally {
+            r.release();
+        }
+    }
+}
