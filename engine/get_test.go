@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -325,4 +326,47 @@ func TestReadsDoNotAllocate(t *testing.T) {
 	if failed > 0 {
 		t.Errorf("%d reads failed", failed)
 	}
+}
+
+// Found by FuzzOpen: in a store that was closed in order nothing compares queue
+// files with the log, and a reader of a queue whose file was exchanged got the
+// messages of the other queue.
+func TestGetNeverAnswersWithAnotherQueuesMessages(t *testing.T) {
+	o := small(Options{Dispatch: On})
+	s := openUnchecked(t, scratch(t), o)
+	for i := range 20 {
+		put(t, s, newMessage("t", int32(i%2), body(i)))
+	}
+	dispatched(t, s)
+	var files [2]string
+	for id := range files {
+		dir := s.queues.Get("t", int32(id)).Dir()
+		files[id] = filepath.Join(dir, names(t, dir)[0])
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	aside := filepath.Join(t.TempDir(), "aside")
+	if err := errors.Join(copyFile(files[0], aside), copyFile(files[1], files[0]), copyFile(aside, files[1])); err != nil {
+		t.Fatal(err)
+	}
+	s = openUnchecked(t, string(s.dir), o)
+	for id := range int32(2) {
+		if r, at := get(t, s, "t", id, 0, 32, nil); r.Status != MessageWasRemoving || len(at) > 0 || r.NextBegin != 10 {
+			t.Errorf("queue %d: %v, messages %v, next %d; want none, and the way past them", id, r.Status, at, r.NextBegin)
+		}
+		p := put(t, s, newMessage("t", id, "next"))
+		dispatched(t, s)
+		if _, at := get(t, s, "t", id, 10, 32, nil); p.QueueOffset != 10 || !slices.Equal(at, []int64{10}) {
+			t.Errorf("queue %d: next message at %d, got %v", id, p.QueueOffset, at)
+		}
+	}
+}
+
+func copyFile(from, to string) error {
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, b, 0o644)
 }

@@ -396,3 +396,51 @@ func TestIndexTags(t *testing.T) {
 		auditClosed(t, s)
 	}
 }
+
+// Found by FuzzOpen: items copied over others made a message be found twice, and a
+// file in the place of another one hid what that had.
+func TestDamagedIndexAnswersWithEachMessageOnce(t *testing.T) {
+	o := small(Options{Dispatch: On, IndexSlots: 1, IndexItems: 12})
+	for name, harm := range map[string]struct {
+		do   func(files []string) error
+		lost bool // keys may not be found
+	}{
+		"items of the same file": {lost: true, do: func(files []string) error {
+			b, err := os.ReadFile(files[1])
+			if err != nil {
+				return err
+			}
+			layout := index.Layout{Slots: o.IndexSlots, Items: o.IndexItems}
+			item := func(n int) []byte { return b[40+4*layout.Slots+20*n:][:16] } // all but the link
+			copy(item(4), item(7))
+			return os.WriteFile(files[1], b, 0o644)
+		}},
+		"a younger file":  {do: func(files []string) error { return copyFile(files[1], files[0]) }},
+		"an older file":   {do: func(files []string) error { return copyFile(files[0], files[1]) }},
+		"the newest file": {do: func(files []string) error { return copyFile(files[len(files)-1], files[0]) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openUnchecked(t, scratch(t), o)
+			for i := range 40 {
+				put(t, s, keyedMessage("t", "", "k", body(i)))
+			}
+			dispatched(t, s)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			var files []string
+			for _, name := range names(t, s.dir.Index()) {
+				files = append(files, filepath.Join(s.dir.Index(), name))
+			}
+			if err := harm.do(files); err != nil {
+				t.Fatal(err)
+			}
+			s = openUnchecked(t, string(s.dir), o)
+			found := queryAll(t, s, "t", "k")
+			slices.Sort(found)
+			if once := slices.Compact(slices.Clone(found)); len(once) != len(found) || !harm.lost && len(found) != 40 {
+				t.Errorf("found %d messages, %d of them once", len(found), len(once))
+			}
+		})
+	}
+}

@@ -303,6 +303,20 @@ func TestStoreWithoutIndexIsCleanWithANote(t *testing.T) {
 	}
 }
 
+// Found by FuzzOpen in package engine: a sign was taken for a digit, and the file of
+// another for one of the log.
+func TestForeignFilesAreNotesAndNoFaults(t *testing.T) {
+	p := plantIn(t)
+	for _, name := range []string{"-0000000000000000001", "+0000000000000016384", "notes.txt", "00000000000000000000.bak"} {
+		if err := os.WriteFile(filepath.Join(p.dir, "commitlog", name), make([]byte, 16384), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := verify(t, p.dir); !r.Clean() || len(r.Notes) != 4 {
+		t.Fatalf("got %v, notes %q; want a note for each foreign file", r.Faults, r.Notes)
+	}
+}
+
 func TestLockedStoreIsRefusedUnlessAskedFor(t *testing.T) {
 	dir := written(t)
 	lock, err := fsutil.AcquireLock(storedir.Layout(dir).Lock())
