@@ -112,7 +112,14 @@ func (c *cleaner) retire(now time.Time, asked bool) (size int64, err error) {
 	if r.Hanged && !c.hungAt.IsZero() && now.Sub(c.hungAt) < c.retry {
 		return 0, nil
 	}
-	if err := s.log.Retire(r.Base, now); err != nil {
+	// A full disk needs the space more than the log needs a spare file.
+	reuse := fullest(disks).percent <= c.policy.maxUsed
+	if s.spares != nil && !reuse {
+		if err := s.spares.Drop(); err != nil {
+			return 0, err
+		}
+	}
+	if err := s.log.Retire(r.Base, now, reuse); err != nil {
 		c.hungAt = now
 		return 0, err
 	}
@@ -125,6 +132,26 @@ func (c *cleaner) retire(now time.Time, asked bool) (size int64, err error) {
 		s.opt.Logger.Info("commit log file deleted", "file", r.Path, "reason", r.reason)
 	}
 	return r.End - r.Base, nil
+}
+
+// makeRoom deletes expired files of a log that Open has just recovered, as long as
+// a disk is fuller than it may be: what follows in Open has to write.
+func (c *cleaner) makeRoom(now time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	byForce := c.policy.byForce
+	c.policy.byForce = false
+	defer func() { c.policy.byForce = byForce }()
+	for {
+		disks, _ := c.store.disk.measure()
+		if fullest(disks).percent <= c.policy.maxUsed {
+			return nil
+		}
+		if size, err := c.retire(now, false); size == 0 || err != nil {
+			return err
+		}
+		c.store.reaper.Drain()
+	}
 }
 
 // limit is the log offset up to which nobody needs the log any more but readers.
@@ -153,6 +180,7 @@ func (c *cleaner) finish(now time.Time) error {
 				errs = append(errs, err)
 			}
 		}
+		errs = append(errs, s.dispatch.forgetForgotten(s.dir))
 		n, err := s.queues.Reap(now, c.force)
 		held += n
 		errs = append(errs, err)

@@ -16,15 +16,20 @@ func TestLogIsKeptToASize(t *testing.T) {
 				s := openStore(t, scratch(t), small(Options{
 					CommitLogFileBytes: size, MaxLogBytes: 4 * size, DeleteFileIntervalMs: 1, Destroy: way, Flush: flush,
 				}))
-				var all []stored
-				for i := range 300 {
-					m := newMessage("t", int32(i%3), text(body(i), 500))
-					all = append(all, asStored(m, put(t, s, m)))
+				var all []PutResult
+				recycled := func() bool { return way != segment.DestroyRecycle || s.Snapshot().Retention.RecycledFiles > 0 }
+				for i := 0; i < 300 || i < 30_000 && !recycled(); i++ {
+					all = append(all, put(t, s, newMessage("t", int32(i%3), text(body(i), 500))))
 				}
 				eventually(t, "the log has four files", func() bool { return s.log.End()-s.log.Min() <= 4*size })
 				left := scan(t, s)
-				if n := len(left); n == 0 || left[n-1] != all[len(all)-1] || left[0] != all[len(all)-n] {
-					t.Errorf("%d records are left of %d", n, len(all))
+				for i, kept := range all[len(all)-len(left):] {
+					if left[i].offset != kept.PhysicalOffset {
+						t.Fatalf("%d records are left of %d; number %d is at %d, want %d", len(left), len(all), i, left[i].offset, kept.PhysicalOffset)
+					}
+				}
+				if !recycled() {
+					t.Error("no file was used again")
 				}
 			})
 		}

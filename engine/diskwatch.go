@@ -47,6 +47,7 @@ type diskWatch struct {
 	mu   sync.Mutex
 	full map[string]bool // guarded by mu; by path
 
+	percent atomic.Int64          // of the fullest, at the last look
 	refusal atomic.Pointer[error] // what puts fail with; nil while they are accepted
 }
 
@@ -86,6 +87,9 @@ func (d *diskWatch) measure() (disks []diskUse, err error) {
 // Step looks once.
 func (d *diskWatch) Step(time.Time) (int, error) {
 	disks, err := d.measure()
+	if len(disks) > 0 {
+		d.percent.Store(int64(fullest(disks).percent))
+	}
 	d.judge(disks)
 	return 0, err
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,7 +38,12 @@ type dispatcher struct {
 	repair       bool
 	unitsPerFile int64 // of a consume queue
 
-	known map[string]map[int32]*consumequeue.Queue // topic, queue id; queues met so far
+	// mu is held by a Step, and while a topic is deleted: no record of it is then
+	// on its way into a queue.
+	mu      sync.Mutex
+	deleted map[string]int64 // guarded by mu; topic: log offset before which its records belong to no queue
+
+	known map[string]map[int32]*consumequeue.Queue // topic, queue id; queues met so far; guarded by mu
 	entry index.Record                             // of the record at hand
 
 	at       atomic.Int64 // Dispatched: log offset below which everything is done
@@ -104,7 +110,8 @@ func (d *dispatcher) Step(time.Time) (worked int, err error) {
 
 func (d *dispatcher) dispatch(rec *message.Record) error {
 	transaction := message.TransactionOf(rec.SysFlag)
-	if transaction.Queued() {
+	queued := transaction.Queued() && !d.isDeleted(rec)
+	if queued {
 		if err := d.enqueue(rec); err != nil {
 			return err
 		}
@@ -114,10 +121,18 @@ func (d *dispatcher) dispatch(rec *message.Record) error {
 			return err
 		}
 	}
-	if transaction.Queued() {
+	if queued {
 		d.waiters.notify(rec.Topic, rec.QueueID)
 	}
 	return nil
+}
+
+// isDeleted reports whether a record was there before its topic was deleted.
+func (d *dispatcher) isDeleted(rec *message.Record) bool {
+	if len(d.deleted) == 0 {
+		return false
+	}
+	return rec.PhysicalOffset < d.deleted[string(rec.Topic)]
 }
 
 // enqueue puts the unit of a record into its queue.

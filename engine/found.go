@@ -5,17 +5,20 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"commitlab/engine/commitlog"
 	"commitlab/engine/message"
 )
 
 // found is what the recovery of the log tells about the delayed messages that
-// were delivered.
+// were delivered, and about topics that were deleted.
 type found struct {
-	delays message.DelayLevels
+	delays  message.DelayLevels
+	deleted map[string]int64 // immutable while the log is scanned; see dispatcher
 
 	lastKeyed atomic.Int64 // offset of the last record that belongs into the index, -1 for none
 	mu        sync.Mutex
-	marks     []deliveredMark // guarded by mu
+	marks     []deliveredMark             // guarded by mu
+	recreated map[commitlog.QueueKey]bool // guarded by mu; queues of deleted topics with records from after that
 }
 
 // A deliveredMark says that the record at source, in the schedule topic, was
@@ -31,6 +34,11 @@ func (f *found) visit(rec *message.Record) {
 		for old := f.lastKeyed.Load(); old < rec.PhysicalOffset && !f.lastKeyed.CompareAndSwap(old, rec.PhysicalOffset); old = f.lastKeyed.Load() {
 		}
 	}
+	if offset, ok := f.deleted[string(rec.Topic)]; ok && rec.PhysicalOffset >= offset {
+		f.mu.Lock()
+		f.recreated[commitlog.QueueKey{Topic: string(rec.Topic), ID: rec.QueueID}] = true
+		f.mu.Unlock()
+	}
 	level, ok := f.deliveredLevel(rec)
 	if !ok {
 		return
@@ -38,6 +46,14 @@ func (f *found) visit(rec *message.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.marks = append(f.marks, deliveredMark{level: level, offset: rec.PhysicalOffset, source: rec.PreparedOffset})
+}
+
+// isDeleted reports whether a queue was deleted and has had no message since.
+func (f *found) isDeleted(q commitlog.QueueKey) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, deleted := f.deleted[q.Topic]
+	return deleted && !f.recreated[q]
 }
 
 // delivered is the last message of each delay level that was delivered, by the

@@ -7,6 +7,7 @@ import (
 	"commitlab/engine/commitlog"
 	"commitlab/engine/consumequeue"
 	"commitlab/engine/index"
+	"commitlab/engine/segment"
 	"commitlab/engine/storedir"
 )
 
@@ -14,6 +15,7 @@ import (
 type loading struct {
 	store   *Store
 	clean   bool
+	reused  bool // see commitlog.History
 	saved   storedir.Checkpoint
 	skipped commitlog.Ranges
 	found   found
@@ -29,15 +31,22 @@ func (s *Store) load() error {
 	if err != nil {
 		return err
 	}
+	reused, err := s.prepareRetention()
+	if err != nil {
+		return err
+	}
 	file, saved, err := s.dir.OpenCheckpoint()
 	if err != nil {
 		return err
 	}
 	s.checkpoint = &checkpointer{store: s, file: file, saved: saved}
-	l := &loading{store: s, clean: !unclean, saved: saved, found: found{delays: s.delays}}
+	l := &loading{store: s, clean: !unclean, reused: reused, saved: saved, found: found{delays: s.delays, recreated: make(map[commitlog.QueueKey]bool)}}
 	l.found.lastKeyed.Store(-1)
 	l.meter = recoveryMeter{tell: s.opt.Progress, logger: s.opt.Logger}
 	if l.skipped, err = loadSkipped(s.dir); err != nil {
+		return err
+	}
+	if l.found.deleted, err = s.dir.LoadDeletedTopics(); err != nil {
 		return err
 	}
 	s.recovery.Clean = l.clean
@@ -54,12 +63,20 @@ func (s *Store) load() error {
 	if err := l.settle(v); err != nil {
 		return err
 	}
+	if err := s.cleaner.makeRoom(time.Now()); err != nil {
+		return err
+	}
 	if s.opt.Dispatch == On {
 		if err := l.derived(v); err != nil {
 			return err
 		}
 	}
 	s.recovery.TotalNs = time.Since(began).Nanoseconds()
+	if s.spares == nil && reused { // no stale bytes are left
+		if err := segment.RemoveSpares(s.dir.Recycle(), s.opt.Disk, true); err != nil {
+			return err
+		}
+	}
 	return marker.Set()
 }
 
@@ -70,7 +87,7 @@ func (l *loading) scan() (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	h := commitlog.History{Clean: l.clean, Durable: -1, DurableMs: l.saved.CommitLogMs, Skipped: l.skipped}
+	h := commitlog.History{Clean: l.clean, Durable: -1, DurableMs: l.saved.CommitLogMs, Reused: l.reused, Skipped: l.skipped}
 	l.meter.begin("scan", len(heads), int64(len(heads))*s.opt.CommitLogFileBytes)
 	scans, err := s.log.Scan(commitlog.ScanOptions{
 		Workers: s.opt.RecoveryWorkers, History: h, Visit: l.found.visit, Read: l.meter.add,
@@ -143,6 +160,10 @@ func (l *loading) derived(v verdict) (err error) {
 		log: s.log, queues: s.queues, index: s.index, indexTags: s.opt.IndexTags == On, waiters: s.waiters, delays: s.delays, durable: s.durable,
 		unitsPerFile: s.opt.ConsumeQueueFileBytes / consumequeue.UnitBytes,
 		known:        make(map[string]map[int32]*consumequeue.Queue),
+		deleted:      l.found.deleted,
+	}
+	if err := s.dispatch.finishDeletions(); err != nil {
+		return err
 	}
 	if err := s.reconcile(l, v); err != nil {
 		return err

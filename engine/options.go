@@ -29,7 +29,8 @@ type Options struct {
 	CommitLogFileBytes int64 `json:"commitLogFileBytes"`
 	// MaxBodyBytes limits the body of a message. Default 4 MiB.
 	MaxBodyBytes int64 `json:"maxBodyBytes"`
-	// AppendCRC "on" ends each record with a checksum over all of it.
+	// AppendCRC "on" ends each record with a checksum over all of it. Default off,
+	// with destroy recycle on.
 	AppendCRC string `json:"appendCRC"`
 
 	// AppendLock orders appends: "mutex" blocks, "spin" spins and yields.
@@ -222,7 +223,11 @@ func (o Options) Resolve() (Options, error) {
 	r := &resolver{}
 	r.size("commitLogFileBytes", &o.CommitLogFileBytes, 1<<30, 4096, 1<<31-1)
 	r.size("maxBodyBytes", &o.MaxBodyBytes, message.DefaultMaxBodyBytes, 1, 1<<30)
-	resolve(r, "appendCRC", &o.AppendCRC, Off, On)
+	checksums := []string{Off, On}
+	if o.Destroy == segment.DestroyRecycle && o.Compatible != Strict {
+		slices.Reverse(checksums)
+	}
+	resolve(r, "appendCRC", &o.AppendCRC, checksums...)
 	resolve(r, "appendLock", &o.AppendLock, LockMutex, LockSpin)
 	resolve(r, "clock", &o.Clock, ClockCoarse, ClockExact)
 	r.size("pageCacheBusyMs", &o.PageCacheBusyMs, 1000, 1, 1<<40)
@@ -348,13 +353,6 @@ func resolve[T ~string](r *resolver, name string, v *T, words ...T) {
 
 // ms is a duration in milliseconds.
 func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
-
-// reaper returns the part of resolved options that the reaper needs.
-func (o Options) reaper(optional *stats.Optional, wake func()) segment.ReaperOptions {
-	return segment.ReaperOptions{
-		Destroy: o.Destroy, BytesPerSecond: o.DestroyBytesPerSecond, Observe: o.OnDestroy, Wake: wake, Optional: optional,
-	}
-}
 
 // commitLog returns the part of resolved options that the commit log needs.
 func (o Options) commitLog(optional *stats.Optional, reaper *segment.Reaper) commitlog.Options {

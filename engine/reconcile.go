@@ -23,7 +23,7 @@ func (s *Store) reconcile(l *loading, v verdict) error {
 	}
 	d := s.dispatch
 	d.at.Store(end)
-	if !l.clean || !s.complete(v) {
+	if !l.clean || !s.complete(l, v) {
 		d.at.Store(first)
 	}
 	d.repair = true
@@ -40,8 +40,11 @@ func (s *Store) reconcile(l *loading, v verdict) error {
 
 // complete reports whether every queue ends where the log says, and the index
 // reaches the end of the log.
-func (s *Store) complete(v verdict) bool {
+func (s *Store) complete(l *loading, v verdict) bool {
 	for key, next := range v.next {
+		if l.found.isDeleted(key) {
+			continue
+		}
 		if q := s.queues.Get(key.Topic, key.ID); q == nil || q.Max() != next {
 			return false
 		}

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +33,40 @@ func (o Options) retention() retention {
 		reserved: ms(o.FileReservedMs), hours: hours, maxLogBytes: o.MaxLogBytes,
 		maxUsed: o.DiskMaxUsedPercent, forcibly: o.DiskCleanForciblyPercent, warning: o.DiskWarningPercent,
 		byForce: o.CleanFileForcibly == On, batch: o.DeleteFileBatch,
+	}
+}
+
+// prepareRetention makes what deletes files and takes them down. reused tells that
+// the store was last open with files that are used again, and was not closed.
+func (s *Store) prepareRetention() (reused bool, err error) {
+	_, err = os.Stat(s.dir.Recycle())
+	if reused = err == nil; !reused && !errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("look for spare files: %w", err)
+	}
+	if s.opt.Destroy == segment.DestroyRecycle {
+		if s.spares, err = segment.NewSpares(s.dir.Recycle(), s.opt.Disk); err != nil {
+			return false, err
+		}
+	}
+	s.reaper = segment.NewReaper(segment.ReaperOptions{
+		Destroy: s.opt.Destroy, BytesPerSecond: s.opt.DestroyBytesPerSecond, Observe: s.opt.OnDestroy,
+		Spares: s.spares, Wake: s.services.wakeReaper, Optional: s.optional,
+	})
+	s.disk = newDiskWatch(s.opt, s.diskPaths()...)
+	s.cleaner = newCleaner(s)
+	return reused, nil
+}
+
+// sayRetention says once what holds from now on; asked is how files were to be
+// taken down.
+func (s *Store) sayRetention(asked segment.Destruction) {
+	o := s.opt
+	s.opt.Logger.Info("retention", "store", string(s.dir), "fileReservedMs", o.FileReservedMs, "deleteWhen", o.DeleteWhen, "maxLogBytes", o.MaxLogBytes,
+		"diskMaxUsedPercent", o.DiskMaxUsedPercent, "diskCleanForciblyPercent", o.DiskCleanForciblyPercent,
+		"diskWarningPercent", o.DiskWarningPercent, "cleanFileForcibly", o.CleanFileForcibly, "destroy", string(o.Destroy))
+	if asked != "" && asked != o.Destroy {
+		s.opt.Logger.Warn("deleted files are not recycled: with compatible strict a RocketMQ store must not come across their older bytes, which it would take for records",
+			"asked", string(asked), "destroy", string(o.Destroy))
 	}
 }
 
@@ -85,6 +121,9 @@ func (o *Options) resolveRetention(r *resolver) {
 	resolve(r, "destroy", &o.Destroy, segment.DestroyBackground, segment.DestroyInline, segment.DestroyStepwise, segment.DestroyPunch, segment.DestroyRecycle)
 	if o.Compatible == Strict && o.Destroy == segment.DestroyRecycle {
 		o.Destroy = segment.DestroyBackground
+	}
+	if o.Destroy == segment.DestroyRecycle && o.AppendCRC == Off {
+		r.complain("appendCRC", o.AppendCRC, "on, with destroy recycle: only a checksum over the whole record tells a torn record from older bytes of the file")
 	}
 	rate := int64(unlimited)
 	if o.Destroy == segment.DestroyStepwise || o.Destroy == segment.DestroyPunch {

@@ -10,9 +10,10 @@ type Snapshot struct {
 	CommitLog commitlog.Snapshot `json:"commitLog"`
 	// DispatchedOffset is the log offset below which messages are found by queue
 	// and key, Dispatched the number of records dispatched since Open.
-	DispatchedOffset int64           `json:"dispatchedOffset"`
-	Dispatched       int64           `json:"dispatched"`
-	Index            *index.Snapshot `json:"index,omitempty"`
+	DispatchedOffset int64             `json:"dispatchedOffset"`
+	Dispatched       int64             `json:"dispatched"`
+	Index            *index.Snapshot   `json:"index,omitempty"`
+	Retention        RetentionSnapshot `json:"retention"`
 	// Recovery is what Open did; it does not change any more.
 	Recovery Recovery `json:"recovery"`
 	// SystemCalls tells how the optional system calls went: "ok", or the first
@@ -41,6 +42,7 @@ func (s *Store) Snapshot() Snapshot {
 		i := s.index.Snapshot()
 		snap.Index = &i
 	}
+	snap.Retention = s.retentionSnapshot()
 	snap.CommitLog = s.log.Snapshot()
 	return snap
 }
@@ -50,5 +52,36 @@ func (s *Store) Snapshot() Snapshot {
 func (s Snapshot) Sub(earlier Snapshot) Snapshot {
 	s.CommitLog = s.CommitLog.Sub(earlier.CommitLog)
 	s.Dispatched -= earlier.Dispatched
+	s.Retention.ForcedFiles -= earlier.Retention.ForcedFiles
+	s.Retention.FreedBytes -= earlier.Retention.FreedBytes
+	s.Retention.RecycledFiles -= earlier.Retention.RecycledFiles
 	return s
+}
+
+// A RetentionSnapshot is the state of what deletes files. Files of the commit log
+// that were deleted are counted in its own snapshot.
+type RetentionSnapshot struct {
+	ForcedFiles   int64 `json:"forcedFiles"`   // deleted though not expired, because the disk was full
+	RecycledFiles int64 `json:"recycledFiles"` // deleted files that became the log's next
+	FreedBytes    int64 `json:"freedBytes"`    // of the disk, given back by files of all kinds
+	HeldFiles     int64 `json:"heldFiles"`     // deleted, but held by readers, at the last pass
+	ReaperBacklog int   `json:"reaperBacklog"` // deleted files that wait to be taken down
+	SpareFiles    int   `json:"spareFiles"`    // deleted files that wait to be used again
+	DiskPercent   int   `json:"diskPercent"`   // in use on the fullest disk, at the last look; 0 unknown
+	// Refusing is why puts are refused, empty while they are accepted.
+	Refusing string `json:"refusing,omitempty"`
+}
+
+func (s *Store) retentionSnapshot() RetentionSnapshot {
+	r := RetentionSnapshot{
+		ForcedFiles: s.cleaner.forced.Load(), HeldFiles: s.cleaner.held.Load(), DiskPercent: int(s.disk.percent.Load()),
+		FreedBytes: s.reaper.FreedBytes(), ReaperBacklog: s.reaper.Backlog(),
+	}
+	if s.spares != nil {
+		r.RecycledFiles, r.SpareFiles = s.spares.Used(), s.spares.Waiting()
+	}
+	if err := s.disk.check(); err != nil {
+		r.Refusing = err.Error()
+	}
+	return r
 }

@@ -27,6 +27,7 @@ type Store struct {
 	optional *stats.Optional
 
 	lock    *fsutil.DirLock
+	spares  *segment.Spares // nil unless destroy is recycle
 	reaper  *segment.Reaper
 	disk    *diskWatch
 	cleaner *cleaner
@@ -75,14 +76,13 @@ func Open(dir string, o Options) (*Store, error) {
 		waiters:  &waiters{},
 		closing:  make(chan struct{}),
 	}
-	s.reaper = segment.NewReaper(opt.reaper(s.optional, s.services.wakeReaper))
-	s.disk, s.cleaner = newDiskWatch(opt, s.diskPaths()...), newCleaner(s)
 	if s.lock, err = fsutil.AcquireLock(s.dir.Lock()); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", dir, err), s.release(), s.lock.Release())
 	}
+	s.sayRetention(o.Destroy)
 	s.services.start(s)
 	return s, nil
 }
@@ -100,7 +100,12 @@ func (s *Store) release() error {
 	if s.log != nil {
 		errs = append(errs, s.log.Close())
 	}
-	s.reaper.Stop()
+	if s.reaper != nil {
+		s.reaper.Stop()
+	}
+	if s.spares != nil {
+		errs = append(errs, s.spares.Close())
+	}
 	if s.checkpoint != nil {
 		errs = append(errs, s.checkpoint.file.Close())
 	}

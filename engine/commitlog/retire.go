@@ -71,7 +71,8 @@ func firstMs(f *segment.File) (int64, error) {
 // see Reap. A file whose name cannot be removed stays the first, unavailable, until
 // a later Retire succeeds: with a hole between files no log opens. The last file
 // is never retired. The caller sees to it that the file is durable and dispatched.
-func (l *Log) Retire(base int64, now time.Time) error {
+// With reuse its blocks may serve the log again, if it has spares.
+func (l *Log) Retire(base int64, now time.Time, reuse bool) error {
 	l.retired.mu.Lock()
 	defer l.retired.mu.Unlock()
 	files := l.queue.Files()
@@ -79,6 +80,9 @@ func (l *Log) Retire(base int64, now time.Time) error {
 		return fmt.Errorf("retire the file at %d: %w: the log holds [%d, %d)", base, ErrNotFound, l.Min(), l.Appended())
 	}
 	f := files[0]
+	if reuse {
+		f.OfferReuse()
+	}
 	gone, err := f.Destroy(now, segment.Never)
 	if err != nil && !gone {
 		return fmt.Errorf("retire %s: %w", f.Path(), err)

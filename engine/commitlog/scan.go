@@ -23,6 +23,10 @@ type History struct {
 	// DurableMs: records stored before this time were durable, epoch ms. It counts
 	// if Durable is not known.
 	DurableMs int64
+	// Reused: files of the log may have been others before, whose bytes show where
+	// nothing was written over them. All that was written then has a checksum over
+	// the whole record.
+	Reused bool
 	// Skipped are ranges that were given up before: reading goes on behind them.
 	Skipped Ranges
 }
@@ -187,7 +191,7 @@ func (s *scanner) walk(pos int64) (run Run, err error) {
 		if err != nil {
 			return run, err
 		}
-		if !s.opt.History.Covers(base+next, rec.StoreTimestamp) && torn(&rec, next) {
+		if h := &s.opt.History; !h.Covers(base+next, rec.StoreTimestamp) && (torn(&rec, next) || h.Reused && !whole(s.data[pos:next])) {
 			run.Reason = errTorn
 			break
 		}

@@ -10,6 +10,14 @@ import (
 // errTorn is what is wrong with a record that torn found.
 var errTorn = errors.New("a sector of topic or properties was never written")
 
+// whole reports whether a record is sound by a checksum over all of it. In a file
+// that was another before, a sector that was never written shows older bytes, and
+// nothing else tells them from those of the record.
+func whole(record []byte) bool {
+	_, kind, _ := message.Check(record, message.CheckOptions{Checksum: message.ChecksumRecord})
+	return kind == message.KindRecord
+}
+
 // sectorBytes is what a power cut leaves whole.
 const sectorBytes = 512
 

@@ -25,7 +25,9 @@ type ending struct {
 	mu          sync.Mutex
 	destroyedAt time.Time // guarded by mu; zero before the first Destroy
 	began       time.Time // guarded by mu; the same by the clock of the process
-	unlinked    bool      // guarded by mu; the name is gone for good
+	reuse       bool      // guarded by mu; the file may become a spare
+	spare       string    // guarded by mu; its path as one, if it did
+	unlinked    bool      // guarded by mu; the name is gone from the log for good
 	unused      bool      // guarded by mu; the last reference is gone
 	gone        bool      // guarded by mu; unmapped and closed
 	closeErr    error     // guarded by mu
@@ -59,7 +61,7 @@ func (f *File) Destroy(now time.Time, force time.Duration) (gone bool, err error
 	e.mu.Unlock()
 
 	if named {
-		err = f.unlink()
+		err = f.unname()
 	}
 	f.life.shutdown()
 	if overdue {
@@ -83,7 +85,39 @@ func (f *File) Held() bool {
 	return !f.end.unused
 }
 
-// unlink removes the name, durably. After a failure it may be called again.
+// OfferReuse lets the Destroy that follows keep the file as a spare, if the reaper
+// has spares and the log wrote all of its bytes itself.
+func (f *File) OfferReuse() {
+	f.end.mu.Lock()
+	defer f.end.mu.Unlock()
+	f.end.reuse = f.fresh
+}
+
+// unname takes the file out of the directory of the log, durably. After a failure
+// it may be called again.
+func (f *File) unname() error {
+	f.end.mu.Lock()
+	reuse := f.end.reuse && f.end.reaper != nil && f.end.reaper.opt.Spares != nil
+	f.end.mu.Unlock()
+	if !reuse {
+		return f.unlink()
+	}
+	start := time.Now()
+	r := f.end.reaper
+	spare, ok, err := r.opt.Spares.promise(f.path)
+	if !ok {
+		r.opt.Optional.Record("recycle", err, "files are removed")
+		return f.unlink()
+	}
+	f.end.mu.Lock()
+	f.end.spare, f.end.unlinked = spare, err == nil
+	f.end.reuse = false // if its directories could not be synced the next try does only that
+	f.end.mu.Unlock()
+	f.took(StepRecycle, start, f.size)
+	return err
+}
+
+// unlink removes the name, durably.
 func (f *File) unlink() error {
 	start := time.Now()
 	if err := f.disk.Remove(f.path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -161,10 +195,10 @@ func (f *File) takeDownStep(way freeing) (worked bool, freed int64) {
 	e.work.Lock()
 	defer e.work.Unlock()
 	e.mu.Lock()
-	unused, unlinked := e.unused, e.unlinked
+	unused, removed := e.unused, e.unlinked && e.spare == ""
 	e.mu.Unlock()
 	free := unused || f.revoked.Load() // nobody reaches the pages of the file
-	if free && unlinked && !e.closed && !e.rest {
+	if free && removed && !e.closed && !e.rest {
 		if n := way.piece(f, f.size-e.freed); n > 0 {
 			e.freed += n
 			return true, n
@@ -190,6 +224,10 @@ func (f *File) closeStep(unused, free bool) (worked bool, freed int64) {
 		e.closed, freed = true, f.size-e.freed
 		if err = f.f.Close(); err != nil {
 			err = fmt.Errorf("close %s: %w", f.path, err)
+		}
+		if e.spare != "" { // guarded by mu, but settled before the file was given up
+			freed = 0
+			e.reaper.opt.Spares.keep(e.spare)
 		}
 		f.took(StepClose, start, freed)
 	default:

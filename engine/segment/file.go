@@ -26,6 +26,7 @@ type File struct {
 	data   []byte // region.Bytes()
 	disk   Disk
 	stage  *stage // nil: appends store through the mapping
+	fresh  bool   // immutable; this process wrote all there is in it, since it was new
 
 	prefetch bool // immutable; see Options.Prefetch
 

@@ -60,7 +60,7 @@ func (p *Prealloc) Step(now time.Time) (int, error) {
 	if idle {
 		return len(rolled), nil
 	}
-	file, err := Create(filepath.Join(p.dir, FileName(base)), base, p.opt)
+	file, err := Next(filepath.Join(p.dir, FileName(base)), base, p.opt)
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +112,7 @@ func (p *Prealloc) Idle() bool {
 func (p *Prealloc) Take(base int64) (file *File, waited time.Duration, err error) {
 	start := time.Now()
 	if p.inline {
-		file, err = Create(filepath.Join(p.dir, FileName(base)), base, p.opt)
+		file, err = Next(filepath.Join(p.dir, FileName(base)), base, p.opt)
 		return file, time.Since(start), err
 	}
 	p.mu.Lock()

@@ -37,10 +37,46 @@ func Create(path string, base int64, o *Options) (*File, error) {
 	if err != nil {
 		return fail(err)
 	}
+	file.fresh = true
 	file.advise(o)
 	if err := file.warm(o); err != nil {
 		file.Shutdown()
 		return fail(err)
+	}
+	return file, nil
+}
+
+// Next makes the file at path for a log that goes on there: a spare if there is
+// one, else a new one, as Create.
+func Next(path string, base int64, o *Options) (*File, error) {
+	if o.Reaper == nil || o.Reaper.opt.Spares == nil {
+		return Create(path, base, o)
+	}
+	taken, err := o.Reaper.opt.Spares.take(path)
+	if err == nil && taken {
+		var file *File
+		if file, err = openAgain(path, base, o); err == nil {
+			return file, nil
+		}
+		err = errors.Join(err, o.Disk.Remove(path))
+	}
+	if err != nil {
+		o.Optional.Record("use a spare file", err, "a new one is made")
+	}
+	return Create(path, base, o)
+}
+
+// openAgain maps a file that was in use before for a second life.
+func openAgain(path string, base int64, o *Options) (*File, error) {
+	file, err := Open(path, base, o)
+	if err != nil {
+		return nil, err
+	}
+	file.fresh = true
+	file.setPositions(0)
+	if err := file.warm(o); err != nil {
+		file.Shutdown()
+		return nil, err
 	}
 	return file, nil
 }

@@ -16,6 +16,8 @@ type ReaperOptions struct {
 	// Observe, if not nil, is told of every step by the goroutine that took it. It
 	// must not block.
 	Observe func(DestroyStep)
+	// Spares, if not nil, takes files that may be used again.
+	Spares *Spares
 	// Wake is called when there is work for Step.
 	Wake func()
 	// Optional records the calls that may fail without harm.
@@ -112,14 +114,22 @@ func (r *Reaper) Step(now time.Time) (int, error) {
 	return 1, nil
 }
 
-// Stop takes down at once what is left. What readers still hold is taken down by
-// the last of them. The service must have ended.
-func (r *Reaper) Stop() {
+// Drain takes down at once all that waits. The service must not run.
+func (r *Reaper) Drain() {
 	r.mu.Lock()
 	left := r.queue
-	r.queue, r.stopped = nil, true
+	r.queue = nil
 	r.mu.Unlock()
 	for _, f := range left {
 		r.bytes.Add(f.takeDown())
 	}
+}
+
+// Stop drains, and from now on whoever gives up the last reference takes the file
+// down. The service must have ended.
+func (r *Reaper) Stop() {
+	r.mu.Lock()
+	r.stopped = true
+	r.mu.Unlock()
+	r.Drain()
 }

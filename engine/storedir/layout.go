@@ -45,6 +45,10 @@ func (l Layout) ConsumeQueue() string { return l.at("consumequeue") }
 // Index is the directory of the index files.
 func (l Layout) Index() string { return l.at("index") }
 
+// Recycle is the directory of files that are to be used again. It exists while
+// the store is open with destroy recycle, and after a crash of such a store.
+func (l Layout) Recycle() string { return l.at("recycle") }
+
 // Abort is the path of the abort marker.
 func (l Layout) Abort() string { return l.at("abort") }
 

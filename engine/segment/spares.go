@@ -1,0 +1,187 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// mostSpares bounds the disk space that waits to be used again.
+const mostSpares = 2
+
+// Spares are files that their log has no use for any more and that will be its
+// next ones: their blocks are there, written once, and need neither be freed nor
+// found. They wait in a directory of their own, next to that of the log.
+//
+//	log directory ──Destroy: rename──► spares directory ──Create: rename──► log directory
+//
+// A spare keeps the bytes of its former life; only its first page is erased. They
+// are records of smaller log offsets than the place where they then stand, so
+// whoever compares the physical offset that a record states with its place never
+// takes them for records. The directory exists while files may have such bytes:
+// from NewSpares to Close. If it is found by Open the log was not closed in order.
+//
+// Safe for concurrent use.
+type Spares struct {
+	dir  string // immutable
+	disk Disk   // immutable
+
+	mu       sync.Mutex
+	promised map[string]bool // guarded by mu; paths of renamed files that are still in use
+	waiting  []string        // guarded by mu; paths of files that may be used
+	closed   bool            // guarded by mu
+
+	idle, used atomic.Int64 // files that wait, and that were used again so far
+}
+
+// NewSpares makes the directory, if need be, and removes what a killed process left
+// in it.
+func NewSpares(dir string, disk Disk) (*Spares, error) {
+	s := &Spares{dir: dir, disk: disk, promised: make(map[string]bool)}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("directory of spare files: %w", err)
+	}
+	if err := RemoveSpares(dir, disk, false); err != nil {
+		return nil, err
+	}
+	return s, s.sync(filepath.Dir(dir))
+}
+
+// RemoveSpares removes the spare files in dir and, with all, the directory. Without
+// the directory there is nothing to do.
+func RemoveSpares(dir string, disk Disk, all bool) error {
+	left, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range left {
+		if base, bad := strconv.ParseInt(e.Name(), 10, 64); bad == nil && e.Name() == FileName(base) {
+			err = errors.Join(err, disk.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	if err == nil && all {
+		err = errors.Join(disk.Remove(dir), disk.SyncDir(filepath.Dir(dir)))
+	}
+	if err != nil {
+		return fmt.Errorf("remove spare files: %w", err)
+	}
+	return nil
+}
+
+// promise moves the file at path to the spares, durably, and returns its new path.
+// It is used once keep is called. ok is false if there are enough spares already.
+func (s *Spares) promise(path string) (spare string, ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.promised)+len(s.waiting) >= mostSpares {
+		return "", false, nil
+	}
+	spare = filepath.Join(s.dir, filepath.Base(path))
+	if err := s.disk.Rename(path, spare); err != nil {
+		return "", false, fmt.Errorf("keep %s as a spare: %w", path, err)
+	}
+	s.promised[spare] = true
+	return spare, true, s.sync(s.dir, filepath.Dir(path))
+}
+
+// keep says that nobody uses a promised file any more.
+func (s *Spares) keep(spare string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.promised[spare] { // else its name is gone already
+		delete(s.promised, spare)
+		s.waiting = append(s.waiting, spare)
+		s.idle.Add(1)
+	}
+}
+
+// take renames a spare to path, durably, and reports whether there was one.
+func (s *Spares) take(path string) (ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) == 0 {
+		return false, nil
+	}
+	spare := s.waiting[0]
+	s.waiting = s.waiting[1:]
+	s.idle.Add(-1)
+	err = s.eraseHead(spare)
+	if err == nil {
+		err = s.disk.Rename(spare, path)
+	}
+	if err != nil {
+		return false, errors.Join(fmt.Errorf("use %s again: %w", spare, err), s.disk.Remove(spare))
+	}
+	if err := s.sync(filepath.Dir(path), s.dir); err != nil {
+		return false, errors.Join(err, s.disk.Remove(path))
+	}
+	s.used.Add(1)
+	return true, nil
+}
+
+// eraseHead makes the first page zeros, durably: whoever looks only there sees a
+// new file.
+func (s *Spares) eraseHead(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(make([]byte, pageBytes), 0)
+	if err == nil {
+		err = s.disk.SyncFile(f)
+	}
+	return errors.Join(err, f.Close())
+}
+
+func (s *Spares) sync(dirs ...string) error {
+	for _, dir := range dirs {
+		if err := s.disk.SyncDir(dir); err != nil {
+			return fmt.Errorf("sync directory of spare files: %w", err)
+		}
+	}
+	return nil
+}
+
+// Drop removes the spares that wait, to make room on the disk.
+func (s *Spares) Drop() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.drop()
+}
+
+// drop is Drop for a caller that holds mu.
+func (s *Spares) drop() error {
+	var errs []error
+	for _, path := range s.waiting {
+		errs = append(errs, s.disk.Remove(path))
+	}
+	s.waiting = nil
+	s.idle.Store(0)
+	return errors.Join(errs...)
+}
+
+// Waiting is the number of files that may be used.
+func (s *Spares) Waiting() int { return int(s.idle.Load()) }
+
+// Used is how many files were used again.
+func (s *Spares) Used() int64 { return s.used.Load() }
+
+// Close removes all spares and the directory, also those that readers still hold,
+// who keep their pages. The log is closed in order: no file but the last has stale
+// bytes that anybody could come across, and Open erases those.
+func (s *Spares) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	errs := []error{s.drop()}
+	for path := range s.promised {
+		errs = append(errs, s.disk.Remove(path))
+	}
+	clear(s.promised)
+	errs = append(errs, RemoveSpares(s.dir, s.disk, true))
+	return errors.Join(errs...)
+}

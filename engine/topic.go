@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"commitlab/engine/message"
+	"commitlab/engine/storedir"
+)
+
+// DeleteTopic removes all queues of a topic. From then on nothing is found in them
+// of what was put before the call: Get answers NoMessageInQueue. Their files are
+// taken down as those of the log are, so that readers who hold messages or units
+// keep them. An unknown topic is no error.
+//
+// The records stay in the log until their files go, and are found by offset and
+// key until then. That they belong to no queue any more is remembered in the store
+// directory, so that no recovery brings them back.
+//
+// A message put to the topic later makes its queue anew. Its queue offset
+// continues where the topic was, so that an offset never stands for two messages,
+// as long as the store stays open or the log still has a record of the topic.
+//
+// It fails with ErrNoDispatch, with ErrClosing, or if files cannot be removed:
+// then it may be called again, and until it succeeds nothing is dispatched to the
+// topic.
+func (s *Store) DeleteTopic(topic string) error {
+	if s.dispatch == nil {
+		return fmt.Errorf("delete topic %s: %w", topic, ErrNoDispatch)
+	}
+	if topic == message.ScheduleTopic || topic == message.HalfTopic {
+		return fmt.Errorf("delete topic %s: %w: the topic is the store's own", topic, ErrIllegalMessage)
+	}
+	// Deletions and cleaning are one at a time, and none comes after Close.
+	s.cleaner.mu.Lock()
+	defer s.cleaner.mu.Unlock()
+	if s.cleaner.stopped {
+		return fmt.Errorf("delete topic %s: %w", topic, ErrClosing)
+	}
+	if err := s.dispatch.forget(topic, s.dir); err != nil {
+		return fmt.Errorf("delete topic %s: %w", topic, err)
+	}
+	return nil
+}
+
+// forget deletes the queues of a topic between two steps of the dispatcher.
+func (d *dispatcher) forget(topic string, dir storedir.Layout) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	deleted := maps.Clone(d.deleted)
+	if deleted == nil {
+		deleted = make(map[string]int64)
+	}
+	deleted[topic] = d.log.Appended()
+	if err := dir.SaveDeletedTopics(deleted); err != nil {
+		return err
+	}
+	d.deleted = deleted
+	delete(d.known, topic)
+	return d.queues.Delete(topic, time.Now())
+}
+
+// forgetForgotten drops what is remembered of deleted topics whose records have
+// left the log.
+func (d *dispatcher) forgetForgotten(dir storedir.Layout) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	first := d.log.Min()
+	left := maps.Clone(d.deleted)
+	maps.DeleteFunc(left, func(_ string, offset int64) bool { return offset <= first })
+	if len(left) == len(d.deleted) {
+		return nil
+	}
+	if err := dir.SaveDeletedTopics(left); err != nil {
+		return err
+	}
+	d.deleted = left
+	return nil
+}
+
+// finishDeletions removes the queues of topics whose deletion a crash interrupted:
+// those with nothing from after it.
+func (d *dispatcher) finishDeletions() error {
+	newest := make(map[string]int64) // topic: log offset behind its last record with a unit
+	for _, e := range d.queues.All() {
+		newest[e.Topic] = max(newest[e.Topic], e.MaxPhysical())
+	}
+	var errs []error
+	for topic, offset := range d.deleted {
+		if end, ok := newest[topic]; ok && end <= offset {
+			errs = append(errs, d.queues.Delete(topic, time.Now()))
+		}
+	}
+	return errors.Join(errs...)
+}

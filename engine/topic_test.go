@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"commitlab/engine/mmap/mmaptest"
+)
+
+// long lets tests of endurance run for the time that the reports they stem from
+// speak of.
+var long = flag.Bool("long", false, "run tests of endurance for a minute each")
+
+// endurance is how long such a test runs.
+func endurance() time.Duration {
+	if *long {
+		return time.Minute
+	}
+	return 2 * time.Second
+}
+
+// queueBodies reads a queue from its first offset on.
+func queueBodies(t testing.TB, s *Store, topic string, id int32) (first int64, bodies []string) {
+	t.Helper()
+	first, next := s.QueueBounds(topic, id)
+	for offset := first; offset < next; {
+		r, err := s.Get(topic, id, offset, 100, nil)
+		if err != nil || r.Status != Found {
+			t.Fatalf("get at %d of [%d, %d): %v, %v", offset, first, next, r.Status, err)
+		}
+		for i := range r.Messages {
+			if got, want := r.Messages[i].QueueOffset, offset+int64(i); got != want {
+				t.Fatalf("message %d has queue offset %d", want, got)
+			}
+			bodies = append(bodies, string(r.Messages[i].Body))
+		}
+		offset = r.NextBegin
+		r.Release()
+	}
+	return first, bodies
+}
+
+// A deleted topic is empty, also after the store was closed or killed and opened
+// again, though the log still has its records; what is put to it later is all that
+// it has, and its queue offsets go on.
+func TestDeletedTopicStaysDeleted(t *testing.T) {
+	for _, flush := range []string{FlushAsync, FlushSync} {
+		for _, again := range []string{"open", "closed", "killed"} {
+			t.Run(flush+" "+again, func(t *testing.T) {
+				o := small(Options{Dispatch: On, Flush: flush})
+				s := openUnchecked(t, scratch(t), o)
+				for i := range 120 {
+					put(t, s, newMessage("gone", int32(i%2), text(body(i), 300)))
+					put(t, s, newMessage("kept", 0, text(body(i), 300)))
+				}
+				if flush == FlushSync { // else some of it is still to be dispatched
+					dispatched(t, s)
+				}
+				if err := s.DeleteTopic("gone"); err != nil {
+					t.Fatal(err)
+				}
+				reopen := func() {
+					switch again {
+					case "killed":
+						dispatched(t, s)
+						s = openUnchecked(t, kill(t, s), o)
+					case "closed":
+						if err := s.Close(); err != nil {
+							t.Fatal(err)
+						}
+						s = openUnchecked(t, string(s.dir), o)
+					}
+				}
+				reopen()
+				if r, err := s.Get("gone", 0, 0, 10, nil); err != nil || r.Status != NoMessageInQueue {
+					t.Fatalf("get of a deleted topic: %v, %v", r.Status, err)
+				}
+				for i := range 5 {
+					if p := put(t, s, newMessage("gone", 0, body(i))); p.QueueOffset != int64(60+i) {
+						t.Errorf("queue offset %d, want %d", p.QueueOffset, 60+i)
+					}
+				}
+				for range 2 {
+					dispatched(t, s)
+					first, bodies := queueBodies(t, s, "gone", 0)
+					if want := fmt.Sprint([]string{body(0), body(1), body(2), body(3), body(4)}); first != 60 || fmt.Sprint(bodies) != want {
+						t.Errorf("topic has from %d on %v", first, bodies)
+					}
+					if _, next := s.QueueBounds("gone", 1); next != 0 {
+						t.Errorf("the other queue is back, with %d messages", next)
+					}
+					if _, bodies := queueBodies(t, s, "kept", 0); len(bodies) != 120 {
+						t.Errorf("the other topic has %d messages, want 120", len(bodies))
+					}
+					reopen()
+				}
+			})
+		}
+	}
+}
+
+func TestDeleteTopicWithoutOneOrWithoutDispatch(t *testing.T) {
+	s := openStore(t, scratch(t), small(Options{}))
+	if err := s.DeleteTopic("t"); !errors.Is(err, ErrNoDispatch) {
+		t.Errorf("without dispatch: %v", err)
+	}
+	s = openUnchecked(t, scratch(t), small(Options{Dispatch: On}))
+	if err := s.DeleteTopic("unknown"); err != nil {
+		t.Errorf("unknown topic: %v", err)
+	}
+	if err := s.DeleteTopic("SCHEDULE_TOPIC_XXXX"); !errors.Is(err, ErrIllegalMessage) {
+		t.Errorf("topic of the store: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteTopic("t"); !errors.Is(err, ErrClosing) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+// A crash in the middle of a deletion leaves queue files behind; Open finishes it.
+func TestInterruptedDeletionIsFinishedByOpen(t *testing.T) {
+	seam := newSeam()
+	s := openUnchecked(t, scratch(t), seam.options(Options{Dispatch: On}))
+	for i := range 50 {
+		put(t, s, newMessage("gone", int32(i%4), body(i)))
+	}
+	dispatched(t, s)
+	removed := 0
+	seam.on(func(op mmaptest.Op, path string) error {
+		if op == mmaptest.OpRemove {
+			if removed++; removed > 2 {
+				return os.ErrPermission
+			}
+		}
+		return nil
+	})
+	if err := s.DeleteTopic("gone"); !errors.Is(err, os.ErrPermission) {
+		t.Fatalf("delete: %v", err)
+	}
+	s = openUnchecked(t, kill(t, s), small(Options{Dispatch: On}))
+	for id := range int32(4) {
+		if _, next := s.QueueBounds("gone", id); next != 0 {
+			t.Errorf("queue %d has messages up to %d", id, next)
+		}
+	}
+}
+
+// What is remembered of a deleted topic goes with its last record.
+func TestDeletedTopicIsForgottenWithItsRecords(t *testing.T) {
+	const size = 16 << 10
+	s := openUnchecked(t, scratch(t), small(Options{Dispatch: On, CommitLogFileBytes: size, MaxLogBytes: 2 * size, DeleteFileIntervalMs: 1, CleanIntervalMs: 10}))
+	put(t, s, newMessage("gone", 0, "x"))
+	if err := s.DeleteTopic("gone"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.dir.LoadDeletedTopics(); err != nil || got["gone"] == 0 {
+		t.Fatalf("remembered: %v, %v", got, err)
+	}
+	for i := range 200 {
+		put(t, s, newMessage("other", 0, text(body(i), 500)))
+	}
+	eventually(t, "the topic is forgotten", func() bool {
+		got, err := s.dir.LoadDeletedTopics()
+		return err == nil && len(got) == 0
+	})
+}
