@@ -44,7 +44,7 @@ type dispatcher struct {
 	deleted map[string]int64 // guarded by mu; topic: log offset before which its records belong to no queue
 
 	known map[string]map[int32]*consumequeue.Queue // topic, queue id; queues met so far; guarded by mu
-	entry index.Record                             // of the record at hand
+	ahead [lookAhead]job                           // decoded and next to be dispatched
 
 	at       atomic.Int64 // Dispatched: log offset below which everything is done
 	storeMs  atomic.Int64 // store time of the last record dispatched
@@ -92,23 +92,27 @@ func (d *dispatcher) Step(time.Time) (worked int, err error) {
 			d.at.Store(fileEnd)
 			return worked + 1, nil
 		}
-		rec, err := message.Decode(data[pos:])
-		if err == nil {
-			err = d.dispatch(&rec)
+		n, err := d.look(data[pos:])
+		for i := range d.ahead[:n] {
+			job := &d.ahead[i]
+			if err := d.dispatch(job); err != nil {
+				return worked, fmt.Errorf("dispatch at offset %d: %w", from+int64(pos), err)
+			}
+			pos += job.record.Size
+			worked++
+			d.messages.Add(1)
+			d.storeMs.Store(job.record.StoreTimestamp)
+			d.at.Store(from + int64(pos))
 		}
-		if err != nil {
+		if n == 0 {
 			return worked, fmt.Errorf("dispatch at offset %d: %w", from+int64(pos), err)
 		}
-		pos += rec.Size
-		worked++
-		d.messages.Add(1)
-		d.storeMs.Store(rec.StoreTimestamp)
-		d.at.Store(from + int64(pos))
 	}
 	return worked, nil
 }
 
-func (d *dispatcher) dispatch(rec *message.Record) error {
+func (d *dispatcher) dispatch(job *job) error {
+	rec := &job.record
 	transaction := message.TransactionOf(rec.SysFlag)
 	queued := transaction.Queued() && !d.isDeleted(rec)
 	if queued {
@@ -117,7 +121,7 @@ func (d *dispatcher) dispatch(rec *message.Record) error {
 		}
 	}
 	if d.index != nil {
-		if err := d.indexKeys(rec); err != nil {
+		if err := d.index.Add(&job.entry); err != nil {
 			return err
 		}
 	}
@@ -191,18 +195,4 @@ func (d *dispatcher) queue(topic []byte, id int32) (*consumequeue.Queue, error) 
 	}
 	ids[id] = q
 	return q, nil
-}
-
-// indexKeys enters the unique key and the keys of a record into the index.
-func (d *dispatcher) indexKeys(rec *message.Record) error {
-	unique, _ := rec.Properties.Get(message.PropertyUniqueKey)
-	keys, _ := rec.Properties.Get(message.PropertyKeys)
-	d.entry = index.Record{
-		Topic: rec.Topic, UniqueKey: unique, Keys: keys,
-		SysFlag: rec.SysFlag, Physical: rec.PhysicalOffset, StoreMs: rec.StoreTimestamp,
-	}
-	if d.indexTags {
-		d.entry.Tags, _ = rec.Properties.Get(message.PropertyTags)
-	}
-	return d.index.Add(&d.entry)
 }

@@ -18,28 +18,55 @@ type Record struct {
 	SysFlag   int32
 	Physical  int64 // offset of the record in the commit log
 	StoreMs   int64 // store time, epoch milliseconds
+
+	hashes   []int32 // of the unique key, the keys and the tags; set by Prepare
+	prepared bool
+}
+
+// Prepare hashes the keys of a record and asks the processor for the slots that
+// Add will need. A writer with several records at hand prepares all of them
+// before it adds the first: the slots of a key are anywhere in a table that fits
+// no cache, and so their misses overlap. A Record that is used again for another
+// record of the log must be prepared again; Add prepares what was not. Rolled back
+// transactions have no keys.
+func (s *Set) Prepare(r *Record) {
+	r.hashes, r.prepared = r.hashes[:0], true
+	if !message.TransactionOf(r.SysFlag).Indexed() {
+		return
+	}
+	if len(r.UniqueKey) > 0 {
+		r.hashes = append(r.hashes, message.KeyHash(r.Topic, r.UniqueKey))
+	}
+	for key, rest := nextKey(r.Keys); key != nil; key, rest = nextKey(rest) {
+		r.hashes = append(r.hashes, message.KeyHash(r.Topic, key))
+	}
+	if len(r.Tags) > 0 {
+		r.hashes = append(r.hashes, message.TagsIndexHash(r.Topic, r.Tags))
+	}
+	if files := s.Files(); len(files) > 0 {
+		for _, hash := range r.hashes {
+			files[len(files)-1].prefetch(hash)
+		}
+	}
 }
 
 // Add enters the keys of a record: the unique key first, then the others in
 // order, then the tags. Records come in the order of the log. One that lies before EndPhysical
 // is in the index already; of one at EndPhysical only those keys are entered
 // that are missing, so a record may be added again after an error or a crash.
-// Rolled back transactions have no keys. After an error the record is to be
-// added again, or its keys cannot be found.
+// After an error the record is to be added again, or its keys cannot be found.
 func (s *Set) Add(r *Record) error {
-	if r.Physical < s.end || !message.TransactionOf(r.SysFlag).Indexed() {
+	if r.Physical < s.end {
 		return nil
+	}
+	if !r.prepared {
+		s.Prepare(r)
 	}
 	if r.Physical == s.end {
 		return s.addAgain(r)
 	}
-	if len(r.UniqueKey) > 0 {
-		if err := s.Put(message.KeyHash(r.Topic, r.UniqueKey), r.Physical, r.StoreMs); err != nil {
-			return err
-		}
-	}
-	for key, rest := nextKey(r.Keys); key != nil; key, rest = nextKey(rest) {
-		if err := s.Put(message.KeyHash(r.Topic, key), r.Physical, r.StoreMs); err != nil {
+	for _, hash := range r.hashes {
+		if err := s.Put(hash, r.Physical, r.StoreMs); err != nil {
 			return err
 		}
 	}
@@ -67,17 +94,7 @@ func (s *Set) addAgain(r *Record) error {
 	if err != nil {
 		return err
 	}
-	var hashes []int32
-	if len(r.UniqueKey) > 0 {
-		hashes = append(hashes, message.KeyHash(r.Topic, r.UniqueKey))
-	}
-	for key, rest := nextKey(r.Keys); key != nil; key, rest = nextKey(rest) {
-		hashes = append(hashes, message.KeyHash(r.Topic, key))
-	}
-	if len(r.Tags) > 0 {
-		hashes = append(hashes, message.TagsIndexHash(r.Topic, r.Tags))
-	}
-	for _, hash := range hashes {
+	for _, hash := range r.hashes {
 		if i := slices.Index(present, hash); i >= 0 {
 			present = slices.Delete(present, i, i+1)
 			continue

@@ -128,6 +128,12 @@ func (f *File) put(hash int32, physical, storeMs int64) (err error) {
 	return nil
 }
 
+// prefetch asks for the cache line of a hash's slot.
+func (f *File) prefetch(hash int32) {
+	slot := f.layout.slotAt(f.layout.SlotOf(hash))
+	mmap.PrefetchWrite(f.b[slot : slot+SlotBytes])
+}
+
 // misses reports that no item of the file can lie in [beginMs, endMs].
 func (f *File) misses(beginMs, endMs int64) bool {
 	return f.ordered.Load() && (endMs < f.beginMs.Load() || beginMs > f.endMs.Load())

@@ -37,7 +37,16 @@ func absolute(h int32) int32 {
 
 // hashUnits continues a hash over the units of s.
 func hashUnits[T text](h uint32, s T) uint32 {
+	const p2, p3, p4 = 31 * 31, 31 * 31 * 31, 31 * 31 * 31 * 31
 	for i := 0; i < len(s); {
+		if i+4 <= len(s) { // four at a time: the multiplications do not wait for each other
+			a, b, c, d := s[i], s[i+1], s[i+2], s[i+3]
+			if a|b|c|d < utf8.RuneSelf {
+				h = p4*h + p3*uint32(a) + p2*uint32(b) + 31*uint32(c) + uint32(d)
+				i += 4
+				continue
+			}
+		}
 		c := s[i]
 		if c < utf8.RuneSelf {
 			h = 31*h + uint32(c)

@@ -46,9 +46,14 @@ type Properties []byte
 
 // Get returns the value of a name: a view into p, never empty if ok.
 func (p Properties) Get(name string) (value []byte, ok bool) {
-	for n, v := range p.All() {
-		if string(n) == name {
-			value, ok = v, true
+	if name == "" {
+		return nil, false
+	}
+	for rest := []byte(p); len(rest) > len(name)+1; { // name, separator, a byte of value
+		var piece []byte
+		piece, rest = cutPiece(rest)
+		if named(piece, name) && len(piece) > len(name)+1 {
+			value, ok = piece[len(name)+1:], true
 		}
 	}
 	return value, ok

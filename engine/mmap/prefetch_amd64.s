@@ -1,5 +1,22 @@
 #include "textflag.h"
 
+// func Prefetch(b []byte)
+TEXT ·Prefetch(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ b_base+0(FP), AX
+	MOVQ b_len+8(FP), CX
+	ADDQ AX, CX
+	CMPQ AX, CX
+	JAE  done
+
+line:
+	PREFETCHT0 (AX)
+	ADDQ $64, AX
+	CMPQ AX, CX
+	JB   line
+
+done:
+	RET
+
 // func PrefetchWrite(b []byte)
 TEXT ·PrefetchWrite(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ b_base+0(FP), AX
