@@ -70,9 +70,6 @@ func (s *Set) Add(r *Record) error {
 			return err
 		}
 	}
-	if len(r.Tags) > 0 {
-		return s.Put(message.TagsIndexHash(r.Topic, r.Tags), r.Physical, r.StoreMs)
-	}
 	return nil
 }
 
