@@ -2,13 +2,10 @@ package torture
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -22,14 +19,17 @@ import (
 // A spec is all that a child is told: one line of JSON on its standard input, which
 // then stays open for as long as the child may live.
 type spec struct {
-	Dir   string `json:"dir"`
+	Image image  `json:"image"` // with the store itself
 	Clone string `json:"clone"` // where a power cut leaves the store
-	Seed  uint64 `json:"seed"`
-	Round int    `json:"round"`
-	Life  int    `json:"life"` // from 0
-	Set   string `json:"set"`
-	Plan  Life   `json:"plan"`
-	Fault Fault  `json:"fault,omitempty"`
+	// Record: the page cache may be lost in a later life, so that the image must
+	// tell what was synced.
+	Record bool   `json:"record,omitempty"`
+	Seed   uint64 `json:"seed"`
+	Round  int    `json:"round"`
+	Life   int    `json:"life"` // from 0
+	Set    string `json:"set"`
+	Plan   Life   `json:"plan"`
+	Fault  Fault  `json:"fault,omitempty"`
 }
 
 // Child is the program of the process that lives and dies: it reads what to do from
@@ -74,36 +74,25 @@ type child struct {
 
 // attach puts between store and disk what the death needs.
 func (c *child) attach() error {
-	plan := c.Plan
-	if !plan.keepsCache() {
+	disk, mapper := segment.Disk(segment.OSDisk{}), mmap.Mapper(mmap.OS)
+	if c.Record {
+		if err := os.MkdirAll(c.Image.Changes, 0o755); err != nil {
+			return err
+		}
+		r := &recorder{image: c.Image}
+		disk, mapper = r, r
+	}
+	if !c.Plan.keepsCache() {
 		c.heap = mmaptest.NewHeap()
 		c.heap.LoseNames = true
-		c.seam = &seam{disk: c.heap, mapper: c.heap, lies: c.Fault == FaultLie}
-	} else if plan.Death == DiskFull || plan.Death == SyncFail {
-		c.seam = &seam{disk: segment.OSDisk{}, mapper: mmap.OS}
+		if err := c.Image.load(c.heap); err != nil {
+			return err
+		}
+		disk, mapper = c.heap, c.heap
 	}
-	if c.seam != nil {
-		c.options.Mapper, c.options.Disk = c.seam, c.seam
-	}
-	if c.heap != nil {
-		return settled(c.heap, c.Dir)
-	}
+	c.seam = &seam{disk: disk, mapper: mapper, lies: c.Fault == FaultLie && c.heap != nil}
+	c.options.Mapper, c.options.Disk = c.seam, c.seam
 	return nil
-}
-
-// settled makes a heap take files and names below a directory for durable: they
-// have been there for a while.
-func settled(h *mmaptest.Heap, dir string) error {
-	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		f, err := os.OpenFile(path, os.O_RDWR, 0)
-		if err != nil {
-			return err
-		}
-		return errors.Join(h.SyncFile(f), h.SyncDir(filepath.Dir(path)), f.Close())
-	})
 }
 
 // live opens the store, writes until the death is due, and dies.
@@ -114,7 +103,7 @@ func (c *child) live() {
 	c.tell.tell(eventOpening)
 	opened := make(chan *engine.Store, 1)
 	go func() {
-		s, err := engine.Open(c.Dir, c.options)
+		s, err := engine.Open(c.Image.Store, c.options)
 		if err != nil {
 			c.tell.wrong("open: %v", err)
 		}
@@ -237,7 +226,7 @@ func (c *child) cut(s *engine.Store) {
 	if !c.Plan.Tidy {
 		rng = rand.New(rand.NewPCG(c.Plan.Seed, 1))
 	}
-	if err := c.heap.CrashClone(c.Dir, c.Clone, rng); err != nil {
+	if err := c.heap.CrashClone(c.Image.Store, c.Clone, rng); err != nil {
 		c.tell.wrong("power cut: %v", err)
 		return
 	}

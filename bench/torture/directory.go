@@ -16,6 +16,8 @@ type directory string
 
 func (d directory) store() string  { return filepath.Join(string(d), "store") }
 func (d directory) clone() string  { return filepath.Join(string(d), "clone") }
+func (d directory) base() string   { return filepath.Join(string(d), "base") }
+func (d directory) synced() string { return filepath.Join(string(d), "synced") }
 func (d directory) ledger() string { return filepath.Join(string(d), "ledger") }
 
 // before is the store as it was before a round.
@@ -107,15 +109,34 @@ func (d directory) keep(round int) error {
 	return nil
 }
 
-// swap puts what a power cut left in the place of the store.
-func (d directory) swap() error {
-	if err := os.RemoveAll(d.store()); err != nil {
+// swap puts what a power cut left in the place of the store. All of that is durable.
+// again: it is so the base of an image.
+func (d directory) swap(again bool) error {
+	err := errors.Join(os.RemoveAll(d.store()), os.RemoveAll(d.base()), os.RemoveAll(d.synced()))
+	if err == nil {
+		err = os.Rename(d.clone(), d.store())
+	}
+	if err != nil {
 		return fmt.Errorf("torture: %w", err)
 	}
-	if err := os.Rename(d.clone(), d.store()); err != nil {
-		return fmt.Errorf("torture: %w", err)
+	if again {
+		return copyTree(d.store(), d.base())
 	}
 	return nil
+}
+
+// imageOf is the image of the store in a round.
+func (d directory) imageOf(round int) image {
+	base := d.base() // since the power went off
+	if !exists(base) {
+		base = d.before(round)
+	}
+	return image{Store: d.store(), Base: base, Changes: d.synced()}
+}
+
+// forget drops what is left of the lives of a round.
+func (d directory) forget() error {
+	return errors.Join(os.RemoveAll(d.base()), os.RemoveAll(d.synced()), os.RemoveAll(d.clone()))
 }
 
 // setAside keeps a store for whoever looks into what is wrong with it.

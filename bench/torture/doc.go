@@ -27,6 +27,10 @@
 // Kill and power also strike while the store opens or closes. A round of several
 // lives checks only after the last, so that recovery is interrupted as well.
 //
+// What a killed process left in the page cache is not on the disk: if the power goes
+// off in the next life, only what one of the two has synced is sure to survive. So
+// what a process syncs is written down while it lives (image.go).
+//
 // # What must be there
 //
 //	            page cache stays                      power goes off
@@ -37,6 +41,7 @@
 // All acknowledged messages of a life up to some log offset are there, none behind
 // it; the offset must not lie before what the table demands. What lies behind is
 // the window that this death could cost: the report states its greatest size.
+// What a later life of the round has recovered must survive that one's death as well.
 // A put that failed without having stored anything must not be found, nor may a
 // message that was lost once come back.
 //
@@ -47,8 +52,8 @@
 // the last round, so that a round that found something can be run again:
 //
 //	DIR/store       the store
-//	DIR/before      the store as it was before the last round
-//	DIR/violation   the store in which something was found to be wrong
+//	DIR/before-R    the store as it was before the last round
+//	DIR/violation-R the store in which something was found to be wrong
 //	DIR/ledger      what the store holds, round by round
 //
 // # Concurrency

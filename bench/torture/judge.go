@@ -78,14 +78,22 @@ func (l *lifeLog) ackedEnd() (end int64) {
 // required is the log offset up to which every acknowledged message must be there.
 func (l *lifeLog) required() int64 {
 	switch {
+	case !l.plan.keepsCache():
+		return l.durable()
 	case l.closed: // whatever came after
 		return l.ackedEnd()
-	case !l.plan.keepsCache():
-		return max(l.waited, l.flushed)
 	case l.buffers:
 		return max(l.waited, l.committed)
 	}
 	return l.ackedEnd()
+}
+
+// durable is the log offset up to which every acknowledged message is on disk.
+func (l *lifeLog) durable() int64 {
+	if l.closed {
+		return l.ackedEnd()
+	}
+	return max(l.waited, l.flushed)
 }
 
 // A Loss is what a life cost: acknowledged messages that are gone, lawfully.
@@ -127,16 +135,25 @@ func judge(v *verdict, l *ledger, records []stored, lives []*lifeLog) []Loss {
 	}
 	var losses []Loss
 	for i, life := range lives {
-		required := life.required()
-		for _, later := range lives[i+1:] { // what was recovered has survived for good
-			if later.recovered >= 0 {
-				required = max(required, later.recovered)
-				break
-			}
-		}
-		losses = append(losses, judgeLife(v, life, required, at, forms))
+		losses = append(losses, judgeLife(v, life, requiredOf(life, lives[i+1:]), at, forms))
 	}
 	return losses
+}
+
+// requiredOf is the log offset up to which the acknowledged messages of a life must
+// be there after later ones. What a later life has recovered survives for good; if
+// the power goes off before, pages that an earlier one left may not be on disk.
+func requiredOf(l *lifeLog, later []*lifeLog) int64 {
+	required := l.required()
+	for _, next := range later {
+		if next.recovered >= 0 {
+			return max(required, next.recovered)
+		}
+		if !next.plan.keepsCache() {
+			required = min(required, l.durable())
+		}
+	}
+	return required
 }
 
 // judgeRecords looks for what nobody sent, what is there twice, and queue offsets
@@ -190,7 +207,7 @@ func judgeRecords(v *verdict, l *ledger, records []stored, lives map[[2]int]*lif
 // acknowledged, up to some offset that does not lie before the one required.
 func judgeLife(v *verdict, life *lifeLog, required int64, at map[int64]stored, forms map[form]stored) (loss Loss) {
 	end := life.ackedEnd()
-	loss.Allowed = max(0, end-life.required())
+	loss.Allowed = max(0, end-required)
 	slices.SortFunc(life.acks, func(a, b ack) int { return cmp.Compare(a.offset, b.offset) })
 	var gone *ack
 	for i := range life.acks {

@@ -140,13 +140,16 @@ func (r *runner) play(ctx context.Context, v *verdict, round Round) error {
 	if err := r.dir.keep(round.Number); err != nil {
 		return err
 	}
+	if err := r.dir.forget(); err != nil {
+		return err
+	}
 	var lives []*lifeLog
 	for i, plan := range round.Lives {
 		log := &lifeLog{
 			Round: round.Number, Number: i, set: round.Set, plan: plan, fates: make(map[ID]fate), recovered: -1,
 			async: options.Flush == engine.FlushAsync, buffers: options.SyncPath == segment.SyncPwrite,
 		}
-		if err := r.live(ctx, v, log); err != nil {
+		if err := r.live(ctx, v, log, i < len(round.Lives)-1); err != nil {
 			return err
 		}
 		lives = append(lives, log)
@@ -163,21 +166,18 @@ func (r *runner) play(ctx context.Context, v *verdict, round Round) error {
 	if err := r.check(ctx, v, round, lives, options); err != nil || len(v.found) > 0 {
 		return err
 	}
-	return appendLedger(r.dir.ledger(), r.opt.Seed, round.Number, r.ledger.records[first:])
+	return errors.Join(appendLedger(r.dir.ledger(), r.opt.Seed, round.Number, r.ledger.records[first:]), r.dir.forget())
 }
 
-// live lives one life.
-func (r *runner) live(ctx context.Context, v *verdict, log *lifeLog) error {
-	if err := os.RemoveAll(r.dir.clone()); err != nil {
-		return err
-	}
+// live lives one life. again: another one follows in the same round.
+func (r *runner) live(ctx context.Context, v *verdict, log *lifeLog, again bool) error {
 	p := &process{verdict: v, cmd: r.opt.Command(), plan: log.plan, content: r.content, log: log, refused: &r.report.Refusals}
 	err := p.live(ctx, spec{
-		Dir: r.dir.store(), Clone: r.dir.clone(), Seed: r.opt.Seed,
-		Round: log.Round, Life: log.Number, Set: log.set, Plan: log.plan, Fault: r.opt.Fault,
+		Image: r.dir.imageOf(log.Round), Clone: r.dir.clone(), Record: again && log.plan.keepsCache(),
+		Seed: r.opt.Seed, Round: log.Round, Life: log.Number, Set: log.set, Plan: log.plan, Fault: r.opt.Fault,
 	})
 	if err == nil && p.cloned {
-		err = r.dir.swap()
+		err = r.dir.swap(again)
 	}
 	return err
 }
