@@ -92,7 +92,7 @@ func benchmark(b *testing.B, root string, s scenario.Scenario, config string, wr
 	}
 	d := &driver{scenario: s, spec: spec, root: root}
 	b.ReportAllocs()
-	b.SetBytes(int64(record))
+	b.SetBytes(max(s.OpBytes, int64(record)))
 	b.StopTimer()
 	total, err := d.run(b.Context(), b.N, b.StartTimer, b.StopTimer)
 	if err != nil {

@@ -29,6 +29,11 @@ const (
 	opReadable        = "readable"         // from the return of a put until its message is found
 	opRebuild         = "rebuild"          // a restart that builds queues and index anew
 	opDispatchMessage = "dispatch_message" // the share of one message in the dispatch of a rebuild
+
+	opRestart     = "restart"      // one scan of the log, one opening and closing of the store
+	opRecoverOpen = "recover.open" // the opening
+	opRecoverMiB  = "recover.mib"  // the share of one MiB of verified log in it
+	opScan        = "scan.mib"     // one MiB of log read and its CRC taken
 )
 
 // noteOffset is the name under which an append notes its physical offset.
@@ -81,6 +86,8 @@ type Scenario struct {
 	// Slow says that one operation takes about a second, so that counting many of
 	// them is no use: benchmarks leave it to the load generator.
 	Slow bool
+	// OpBytes is how much an operation reads; 0 means one record.
+	OpBytes int64
 	// New makes an instance for a resolved spec.
 	New func(Spec) (measure.Instance, error)
 
@@ -137,6 +144,33 @@ var All = []Scenario{
 		New:        newRebuilder,
 		needs:      needDispatch,
 		durability: engineDurability,
+	},
+	{
+		Name:    "recover",
+		Doc:     "open a store that was closed in order; beside it a scan of its log",
+		Ops:     recoverOps,
+		Primary: opRecoverMiB, Writers: 1, MaxBytes: 512 << 20, Engine: true, Reads: true, Slow: true,
+		New:        newRecoverer(leftClosed),
+		needs:      needRecovery,
+		durability: readOnly,
+	},
+	{
+		Name:    "recover_killed",
+		Doc:     "the same after a kill: from the checkpoint on everything is looked at again",
+		Ops:     recoverOps,
+		Primary: opRecoverMiB, Writers: 1, MaxBytes: 512 << 20, Engine: true, Reads: true, Slow: true,
+		New:        newRecoverer(leftKilled),
+		needs:      needRecovery,
+		durability: readOnly,
+	},
+	{
+		Name:    "recover_bare",
+		Doc:     "the same after a kill with nothing left but the log: queues and index are built again",
+		Ops:     recoverOps,
+		Primary: opRecoverMiB, Writers: 1, MaxBytes: 512 << 20, Engine: true, Reads: true, Slow: true,
+		New:        newRecoverer(leftBare),
+		needs:      needRecovery,
+		durability: readOnly,
 	},
 	{
 		Name:    "lookup",
@@ -202,6 +236,15 @@ var All = []Scenario{
 		durability: readOnly,
 	},
 	{
+		Name:    "baseline_scan",
+		Doc:     "limit of recover: the log read in sequence from the page cache and its CRC taken, 1 MiB at a time",
+		Ops:     []string{opScan},
+		Primary: opScan, Writers: 1, MaxBytes: 512 << 20, Reads: true, OpBytes: scanStepBytes,
+		New:        newBaselineScan,
+		needs:      needRecovery,
+		durability: readOnly,
+	},
+	{
 		Name:    "baseline_memcpy",
 		Doc:     "limit of append: body CRC and copy of an encoded record into a populated mapping",
 		Ops:     []string{opWrite},
@@ -234,6 +277,8 @@ var All = []Scenario{
 		durability: func(engine.Options) string { return "durable when the write returns (fdatasync)" },
 	},
 }
+
+var recoverOps = []string{opRestart, opRecoverOpen, opRecoverMiB, opScan}
 
 // Find returns the scenario of that name; the error names those that exist.
 func Find(name string) (Scenario, error) {
