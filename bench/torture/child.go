@@ -153,16 +153,17 @@ const patience = 2 * time.Second
 
 // die ends the life as planned. It returns where the process is to exit by itself.
 func (c *child) die(s *engine.Store, w *writers) {
+	if c.Plan.Death == Close || c.Plan.InClose {
+		w.stop()
+	}
 	if !c.Plan.InOpen {
 		c.arm()
 	}
 	switch c.Plan.Death {
 	case Close:
-		w.stop()
 		c.close(s)
 	case Kill, DiskFull: // by the parent
 		if c.Plan.InClose {
-			w.stop()
 			c.close(s)
 		}
 		select {}
@@ -180,7 +181,6 @@ func (c *child) die(s *engine.Store, w *writers) {
 		c.cut(s)
 	case Power:
 		if c.Plan.InClose {
-			w.stop()
 			go c.close(s)
 		}
 		select {

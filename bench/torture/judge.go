@@ -45,7 +45,7 @@ func (l *lifeLog) heard(e event, c *content) {
 	n := e.numbers
 	switch e.what {
 	case eventOpened:
-		l.recovered = n[0]
+		l.recovered, l.committed, l.flushed = n[0], n[0], n[0]
 	case eventClosed:
 		l.closed = true
 	case eventSending:
