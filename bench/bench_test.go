@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -234,6 +235,7 @@ func TestDriverDoesEveryOperation(t *testing.T) {
 				Options: engine.Options{
 					CommitLogFileBytes: 512 << 10, MaxBodyBytes: 8 << 10,
 					ConsumeQueueFileBytes: 20 << 10, IndexSlots: 1000, IndexItems: 4000,
+					Logger: slog.New(slog.DiscardHandler),
 				},
 			}}
 			running, brackets := false, 0

@@ -42,13 +42,14 @@ var picture = map[string][]string{
 	"bench/workload":     {"engine/message"},
 	"bench/plan":         {"engine", "engine/message"},
 	"bench/answers":      {"engine", "engine/message", "bench/plan"},
+	"bench/pressure":     {"engine/mmap", "engine/fsutil", "bench/workload"},
 	"bench/scenario": {
 		"engine", "engine/message", "engine/segment", "engine/mmap", "engine/fsutil", "bench/measure", "bench/workload",
 	},
 	"bench/peer":          {"bench/measure", "bench/pace", "bench/result", "bench/workload"},
 	"bench/peer/peertest": {"bench/peer"},
 	"bench/study": {
-		"engine", "bench/scenario", "bench/peer", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/stat",
+		"engine", "bench/scenario", "bench/peer", "bench/workload", "bench/measure", "bench/pressure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/stat",
 	},
 	"bench/torture": {
 		"engine", "engine/audit", "engine/message", "engine/segment", "engine/mmap", "engine/mmap/mmaptest", "bench/workload",
@@ -57,7 +58,7 @@ var picture = map[string][]string{
 	"bench":        {},
 
 	"cmd/loadgen": {
-		"engine", "engine/audit", "engine/fsutil", "bench/plan", "bench/answers", "bench/peer", "bench/study", "bench/scenario", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/report", "bench/torture",
+		"engine", "engine/audit", "engine/fsutil", "bench/plan", "bench/answers", "bench/peer", "bench/study", "bench/scenario", "bench/workload", "bench/measure", "bench/pressure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/report", "bench/torture",
 	},
 	"cmd/report": {"bench/report"},
 }

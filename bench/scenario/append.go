@@ -25,7 +25,8 @@ type appender struct {
 type appendWriter struct {
 	generator *workload.Generator
 	written   sample[appended]
-	full      bool // the last put reached the end of the byte budget
+	last      appended // zero before the first put
+	full      bool     // the last put reached the end of the byte budget
 }
 
 // appended is what the store said about one message.
@@ -95,7 +96,8 @@ func (a *appender) put(w *appendWriter) (engine.PutResult, error) {
 	if err != nil {
 		return r, err
 	}
-	w.written.offer(appended{sequence: sequence, physicalOffset: r.PhysicalOffset, queueOffset: r.QueueOffset})
+	w.last = appended{sequence: sequence, physicalOffset: r.PhysicalOffset, queueOffset: r.QueueOffset}
+	w.written.offer(w.last)
 	w.full = r.PhysicalOffset+int64(r.Size) >= a.spec.MaxBytes
 	return r, nil
 }

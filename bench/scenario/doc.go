@@ -6,6 +6,8 @@
 //	append_sync        Put that returns when the message is on disk
 //	roll               append into small files; the puts that open a file are timed apart
 //	lookup_cold        read by key from a log out of the page cache, with a 1 ms ticker beside
+//	destroy            fill files and take them down, step by step
+//	retention          append to a log of bounded size: files come and go all the time
 //	mixed              append and dispatch, tail readers and lookups in one store
 //	baseline_memcpy    CRC and copy of an encoded record into a populated mapping
 //	baseline_mmap      the same into a sparse mapping: first touch included

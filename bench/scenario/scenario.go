@@ -25,8 +25,12 @@ const (
 	opMix     = "mix"      // a put, and now and then a lookup
 	opTailGet = "tail_get" // what has come at the end of a queue
 
-	opFollow          = "follow"           // a put and a look at what has become readable
-	opReadable        = "readable"         // from the return of a put until its message is found
+	opFollow   = "follow"   // a put and a look at what has become readable
+	opReadable = "readable" // from the return of a put until its message is found
+	opDispatch = "dispatch" // from the return of a put until its message is found; one in many is followed
+	opRound    = "round"    // files filled, flushed and taken down
+	opExpire   = "expire"   // from the call that deletes them until they are gone
+
 	opRebuild         = "rebuild"          // a restart that builds queues and index anew
 	opDispatchMessage = "dispatch_message" // the share of one message in the dispatch of a rebuild
 
@@ -77,8 +81,8 @@ type Scenario struct {
 	// Engine says that a store is measured; a baseline has none and knows of a
 	// configuration only the file size.
 	Engine bool
-	// Reads says that MaxBytes are written in Setup and then only read, so that
-	// a run ends by time or count alone.
+	// Reads says that MaxBytes are what an operation reads from, or fills anew, and
+	// not what all of them write, so that a run ends by time or count alone.
 	Reads bool
 	// Rolling says that old files are taken down while it runs, so that MaxBytes
 	// is what is written and not what lies on the disk at a time.
@@ -224,6 +228,35 @@ var All = []Scenario{
 		Primary: opAppend, Writers: 1, MaxBytes: 2 << 30, Engine: true,
 		New:        newMixer,
 		needs:      needDispatch,
+		durability: engineDurability,
+	},
+	{
+		Name:    "destroy",
+		Doc:     "fill files of 256 MiB and take them down; each step of it is timed; readers may hold them (--pressure held-readers)",
+		Ops:     append([]string{opRound, opExpire}, destroyOps...),
+		Primary: opExpire, Writers: 1, MaxBytes: 512 << 20, Engine: true, Reads: true, Slow: true,
+		New:        newDestroyer,
+		needs:      needDestroy,
+		durability: engineDurability,
+	},
+	{
+		Name:       "retention",
+		Doc:        "put and dispatch into a log of four files of 64 MiB, so that files are made and destroyed all the time; lookups beside",
+		Ops:        append([]string{opAppend, opRoll, opDispatch, opLookup}, destroyOps...),
+		Bystanders: []string{opAppend, opDispatch, opLookup},
+		Primary:    opAppend, Writers: 1, MaxBytes: 16 << 30, Engine: true, Rolling: true,
+		New:        newRetainer,
+		needs:      func(o *engine.Options) error { return needRolling(o, engine.FlushAsync) },
+		durability: engineDurability,
+	},
+	{
+		Name:       "retention_sync",
+		Doc:        "the same with puts that return when their message is on disk",
+		Ops:        append([]string{opAppend, opRoll, opDispatch, opLookup}, destroyOps...),
+		Bystanders: []string{opAppend, opDispatch, opLookup},
+		Primary:    opAppend, Writers: 64, MaxBytes: 4 << 30, Engine: true, Rolling: true,
+		New:        newRetainer,
+		needs:      func(o *engine.Options) error { return needRolling(o, engine.FlushSync) },
 		durability: engineDurability,
 	},
 	{

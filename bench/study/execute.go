@@ -13,6 +13,7 @@ import (
 	"commitlab/bench/measure"
 	"commitlab/bench/pace"
 	"commitlab/bench/peer"
+	"commitlab/bench/pressure"
 	"commitlab/bench/profile"
 	"commitlab/bench/result"
 	"commitlab/bench/scenario"
@@ -34,6 +35,7 @@ type Run struct {
 	Duration time.Duration
 	Seed     uint64         // of the workers' random sources
 	Profiles []profile.Kind // taken of exactly the window; marks the run as profiled
+	Pressure pressure.Set   // put on beside the load
 
 	// Where the run belongs; zero outside of a study.
 	Cell     string
@@ -52,7 +54,7 @@ type Run struct {
 func (r Run) Execute(ctx context.Context, create func(result.Manifest) (*result.Writer, error)) (end result.End, err error) {
 	log := &warningLog{}
 	r.Spec.Options.Logger = log.logger()
-	measured, err := r.measured()
+	instance, measured, err := r.measured()
 	if err != nil {
 		return result.End{}, err
 	}
@@ -67,13 +69,22 @@ func (r Run) Execute(ctx context.Context, create func(result.Manifest) (*result.
 	defer func() { err = errors.Join(err, w.Close(), removeStore(r.Spec.Dir)) }()
 
 	out := &sink{writer: w, opened: r.Warmup, observe: r.Observe}
-	outcome, facts, runErr := measured(ctx, r.plan(w.Dir()), out)
+	plan := r.plan(w.Dir())
+	var underPressure []result.Pressure
+	plan.Beside = r.beside(instance, &underPressure)
+	outcome, facts, runErr := measured(ctx, plan, out)
 	flushErr := out.flush()
 	end, err = r.end(outcome, out.last)
 	end.Target = facts
 	if err = errors.Join(flushErr, err); err != nil {
 		end.Status, end.Reason = result.Failed, err.Error()
 		return end, errors.Join(err, w.End(end))
+	}
+	end.Pressure = underPressure
+	for _, p := range underPressure {
+		for _, note := range p.Notes {
+			end.Warnings = append(end.Warnings, "pressure "+p.Kind+": "+note)
+		}
 	}
 	end.Warnings = append(end.Warnings, log.warnings()...)
 	if runErr != nil && errors.Is(runErr, context.Canceled) {
@@ -85,20 +96,33 @@ func (r Run) Execute(ctx context.Context, create func(result.Manifest) (*result.
 	return end, w.End(end)
 }
 
-// measured is what measures the run: this process, or that of a peer.
-func (r Run) measured() (func(context.Context, measure.Plan, measure.Sink) (measure.Outcome, peer.Facts, error), error) {
+// measuring measures a run by its plan.
+type measuring func(context.Context, measure.Plan, measure.Sink) (measure.Outcome, peer.Facts, error)
+
+// measured is what measures the run: this process and its instance, or that of a
+// peer without one.
+func (r Run) measured() (measure.Instance, measuring, error) {
 	if r.Peer != nil {
 		job := peer.Job{
 			Options: *r.Peer, Scenario: r.Scenario.Name,
 			Workload: r.Spec.Workload, MaxBytes: r.Spec.MaxBytes, Dir: r.Spec.Dir,
 		}
-		return func(ctx context.Context, p measure.Plan, s measure.Sink) (measure.Outcome, peer.Facts, error) {
-			job.Plan = p
-			return peer.Run(ctx, job, s)
+		return nil, func(ctx context.Context, p measure.Plan, s measure.Sink) (measure.Outcome, peer.Facts, error) {
+			var o measure.Outcome
+			var facts peer.Facts
+			err := besidePeer(ctx, p, func() (err error) {
+				job.Plan, job.Plan.Beside = p, nil
+				o, facts, err = peer.Run(ctx, job, s)
+				return err
+			})
+			if err != nil && o.Status != measure.Interrupted {
+				o.Status, o.Reason = measure.Failed, err.Error()
+			}
+			return o, facts, err
 		}, nil
 	}
 	instance, err := r.Scenario.New(r.Spec)
-	return func(ctx context.Context, p measure.Plan, s measure.Sink) (measure.Outcome, peer.Facts, error) {
+	return instance, func(ctx context.Context, p measure.Plan, s measure.Sink) (measure.Outcome, peer.Facts, error) {
 		o, err := measure.Run(ctx, instance, p, s)
 		return o, nil, err
 	}, err
@@ -124,6 +148,7 @@ func (r Run) manifest() (result.Manifest, error) {
 		Pace: r.Pacer.String(), Closed: pace.IsClosed(r.Pacer),
 		Workers: r.Spec.Writers, Seed: r.Seed,
 		Durability: durability,
+		Pressure:   r.Pressure.String(),
 		Command:    r.Command,
 		WarmupNs:   r.Warmup.Nanoseconds(), DurationNs: r.Duration.Nanoseconds(), TickNs: r.tick().Nanoseconds(),
 		Host: host.Collect(existing(r.Spec.Dir)),

@@ -11,6 +11,7 @@ import (
 
 	"commitlab/bench/pace"
 	"commitlab/bench/peer"
+	"commitlab/bench/pressure"
 	"commitlab/bench/result"
 	"commitlab/bench/scenario"
 	"commitlab/bench/stat"
@@ -48,12 +49,14 @@ func (s Spec) Plan(room Room) (result.Study, error) {
 	if len(s.Scenarios) == 0 {
 		errs = append(errs, errors.New("scenarios: want at least one"))
 	}
+	var byScenario [][]result.Cell
 	for i, sc := range s.Scenarios {
 		cells, err := s.cells(sc, configs, room)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("scenarios[%d]: %w", i, err))
 			continue
 		}
+		byScenario = append(byScenario, cells)
 		study.Cells = append(study.Cells, cells...)
 		study.Comparisons = append(study.Comparisons, comparisons(cells)...)
 	}
@@ -68,7 +71,7 @@ func (s Spec) Plan(room Room) (result.Study, error) {
 		return result.Study{}, fmt.Errorf("study %s: %d blocks cannot show a difference in %d primary metrics at any size, want at least %d blocks (or exploratory: true, and no conclusions)",
 			s.Name, s.Blocks, len(s.Primary), need)
 	}
-	study.Order = s.slots(study.Cells)
+	study.Order = s.slots(byScenario)
 	if study.Spec, err = json.Marshal(s); err != nil {
 		return result.Study{}, err
 	}
@@ -143,6 +146,13 @@ func (s Spec) cells(sc ScenarioSpec, configs []resolvedConfig, room Room) ([]res
 	if err != nil {
 		return nil, fmt.Errorf("rate: %w", err)
 	}
+	beside, err := pressure.Parse(sc.Pressure)
+	if err != nil {
+		return nil, err
+	}
+	if configs, err = sc.only(configs, *s.AA); err != nil {
+		return nil, err
+	}
 	spec := sc.spec(s.Seed)
 	if spec.MaxBytes == 0 {
 		if spec.MaxBytes, err = Budget(found, spec.Workload, pacer, s.warmup(pacer)+time.Duration(s.Duration), room); err != nil {
@@ -168,7 +178,7 @@ func (s Spec) cells(sc ScenarioSpec, configs []resolvedConfig, room Room) ([]res
 		}
 		cell := result.Cell{
 			Name: name + "." + c.name, Label: c.name,
-			Scenario: sc.Scenario, Config: c.name, Pace: pacer.String(),
+			Scenario: sc.Scenario, Config: c.name, Pace: pacer.String(), Pressure: beside.String(),
 		}
 		if c.twin {
 			cell.Name += aaSuffix
@@ -236,14 +246,37 @@ func defaultPrimary(sc ScenarioSpec) string {
 	return result.Tag(op, kind) + ".p99.9"
 }
 
+// only picks the configurations that run the scenario, in the order in which it
+// names them. The first of them is the one that runs twice.
+func (sc ScenarioSpec) only(configs []resolvedConfig, twin bool) ([]resolvedConfig, error) {
+	if len(sc.Only) == 0 {
+		return configs, nil
+	}
+	var picked []resolvedConfig
+	var errs []error
+	for _, name := range sc.Only {
+		i := slices.IndexFunc(configs, func(c resolvedConfig) bool { return c.name == name })
+		if i < 0 {
+			errs = append(errs, fmt.Errorf("only: configuration %q is none of the study's", name))
+			continue
+		}
+		picked = append(picked, configs[i])
+	}
+	if twin && len(errs) == 0 {
+		again := picked[0]
+		again.twin = true
+		picked = append(picked, again)
+	}
+	return picked, errors.Join(errs...)
+}
+
 // slots draws the order: in each block every cell once, the configurations of
 // one scenario next to each other, both in balanced order.
-func (s Spec) slots(cells []result.Cell) []result.Slot {
-	columns := len(cells) / len(s.Scenarios)
+func (s Spec) slots(cells [][]result.Cell) []result.Slot {
 	scenarios := order(rand.New(rand.NewPCG(s.Seed, 0)), len(s.Scenarios), s.Blocks)
 	configs := make([][][]int, len(s.Scenarios))
 	for i := range configs {
-		configs[i] = order(rand.New(rand.NewPCG(s.Seed, uint64(i)+1)), columns, s.Blocks)
+		configs[i] = order(rand.New(rand.NewPCG(s.Seed, uint64(i)+1)), len(cells[i]), s.Blocks)
 	}
 	var slots []result.Slot
 	for b := range s.Blocks {
@@ -251,7 +284,7 @@ func (s Spec) slots(cells []result.Cell) []result.Slot {
 		for _, i := range scenarios[b] {
 			for _, j := range configs[i][b] {
 				position++
-				slots = append(slots, result.Slot{Block: b + 1, Position: position, Cell: cells[i*columns+j].Name})
+				slots = append(slots, result.Slot{Block: b + 1, Position: position, Cell: cells[i][j].Name})
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"commitlab/bench/pace"
 	"commitlab/bench/peer"
+	"commitlab/bench/pressure"
 	"commitlab/bench/result"
 	"commitlab/bench/scenario"
 	"commitlab/engine"
@@ -75,6 +76,10 @@ func cellRun(spec Spec, c result.Cell) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
+	beside, err := pressure.Parse(c.Pressure)
+	if err != nil {
+		return Run{}, err
+	}
 	var s scenario.Spec
 	if err := strict(c.Spec, &s); err != nil {
 		return Run{}, fmt.Errorf("spec: %w", err)
@@ -87,7 +92,7 @@ func cellRun(spec Spec, c result.Cell) (Run, error) {
 		return Run{}, err
 	}
 	return Run{
-		Scenario: found, Spec: s, Config: c.Config, Peer: peerOptions, Pacer: pacer,
+		Scenario: found, Spec: s, Config: c.Config, Peer: peerOptions, Pacer: pacer, Pressure: beside,
 		Warmup: spec.warmup(pacer), Duration: time.Duration(spec.Duration),
 	}, nil
 }

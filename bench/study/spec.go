@@ -75,6 +75,12 @@ type ScenarioSpec struct {
 	Keys           int            `yaml:"keys" json:"keys,omitempty"`
 	KeysPerMessage int            `yaml:"keysPerMessage" json:"keysPerMessage,omitempty"`
 	UniqueKeys     bool           `yaml:"uniqueKeys" json:"uniqueKeys,omitempty"`
+	// Pressure is put on beside the load, such as held-readers=8,page-writer=200MB/s;
+	// see package pressure.
+	Pressure string `yaml:"pressure" json:"pressure,omitempty"`
+	// Only names those of Configs that run this scenario; the first is what the
+	// others are compared with. Default: all.
+	Only []string `yaml:"only" json:"only,omitempty"`
 	// MaxBytes is the byte budget of a run, such as 8GiB. Default: what the load
 	// needs; in a closed loop the scenario's default, less on a small machine.
 	MaxBytes Bytes `yaml:"maxBytes" json:"maxBytes,omitempty"`

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"commitlab/bench/peer"
+	"commitlab/bench/pressure"
 	"commitlab/bench/scenario"
 	"commitlab/bench/study"
 	"commitlab/engine"
@@ -31,6 +32,10 @@ func (*listCommand) Run(con console) error {
 	}
 	for _, c := range peer.Configs {
 		fmt.Fprintf(w, "  %s\t%s\n", c.Name, c.Doc)
+	}
+	fmt.Fprintln(w, "\nPressure (--pressure KIND=…,KIND=…)")
+	for _, k := range pressure.Kinds {
+		fmt.Fprintf(w, "  %s=%s\t%s\n", k.Name, k.Example, k.Doc)
 	}
 	fmt.Fprintln(w, "\nBuilt-in studies (loadgen study NAME)")
 	for _, n := range study.Named {

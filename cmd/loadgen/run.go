@@ -12,6 +12,7 @@ import (
 
 	"commitlab/bench/measure"
 	"commitlab/bench/pace"
+	"commitlab/bench/pressure"
 	"commitlab/bench/profile"
 	"commitlab/bench/result"
 	"commitlab/bench/scenario"
@@ -39,6 +40,7 @@ type runCommand struct {
 	Out      string         `placeholder:"DIR" help:"Directory for the result; must not hold one yet. Default results/<utc>-<scenario>-<config>."`
 	Format   string         `default:"text" enum:"text,json,csv,md,bench" help:"Of the result on stdout: text, json, csv, md or bench."`
 	Unit     string         `default:"us" enum:"ns,us,ms" help:"Unit of latencies in csv and md: ns, us or ms."`
+	Pressure string         `placeholder:"KINDS" help:"Put on beside the load: held-readers=8,page-writer=200MB/s; see list."`
 	Profile  string         `placeholder:"KINDS" help:"Run once more with these profiles: cpu, wall, heap, mutex, block, trace or all. That run is kept apart."`
 	Quiet    bool           `short:"q" help:"No progress."`
 }
@@ -92,7 +94,8 @@ func (c *runCommand) plan() (study.Run, error) {
 	if c.Duration <= 0 || c.Warmup != nil && *c.Warmup < 0 {
 		durationErr = fmt.Errorf("--duration and --warmup: want a duration above 0 and no negative warm-up")
 	}
-	if err := errors.Join(scenarioErr, setErr, rateErr, durationErr); err != nil {
+	beside, pressureErr := pressure.Parse(c.Pressure)
+	if err := errors.Join(scenarioErr, setErr, rateErr, durationErr, pressureErr); err != nil {
 		return study.Run{}, err
 	}
 	warmup := study.DefaultWarmup(pacer)
@@ -122,7 +125,7 @@ func (c *runCommand) plan() (study.Run, error) {
 	}
 	return study.Run{
 		Scenario: found, Spec: spec, Config: c.configName(), Peer: peerOptions, Pacer: pacer,
-		Warmup: warmup, Duration: c.Duration, Seed: c.Seed, Command: c.command(),
+		Warmup: warmup, Duration: c.Duration, Seed: c.Seed, Pressure: beside, Command: c.command(),
 	}, nil
 }
 
@@ -177,6 +180,9 @@ func (c *runCommand) command() []string {
 	if c.MaxBytes != "" {
 		words = append(words, "--max-bytes", c.MaxBytes)
 	}
+	if c.Pressure != "" {
+		words = append(words, "--pressure", c.Pressure)
+	}
 	return append(words, "--seed", fmt.Sprint(c.Seed))
 }
 
@@ -203,6 +209,13 @@ func (c *runCommand) measure(ctx context.Context, con console, r study.Run, out 
 	p.note("%s: rate %s for %s after %s of warm-up, into %s", what, r.Pacer, r.Duration, r.Warmup, out)
 	if r.Peer != nil {
 		askPeer(ctx, p, *r.Peer)
+	}
+	missing, err := r.PressureMissing()
+	if err != nil {
+		return result.End{}, err
+	}
+	for _, m := range missing {
+		p.note("warning: pressure %s", m)
 	}
 	p.at(0, "%s: set-up and warm-up", what)
 	r.Observe = func(t measure.Tick) {
