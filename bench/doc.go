@@ -15,10 +15,11 @@
 //	host       what the machine is, and what about it spoils a result
 //	torture    not how fast, but whether: kills stores and checks what is left
 //
-// Two more hold the store against RocketMQ's own, which scripts/rocketmq drives:
+// Three more hold the store against RocketMQ's own, which scripts/rocketmq drives:
 //
 //	plan       content of every kind, the same for both
 //	answers    everything a store answers about what it holds, and the first difference
+//	bytewise   two directories made from the same plan, byte by byte
 //
 // # Benchmarks
 //

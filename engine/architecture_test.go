@@ -41,6 +41,7 @@ var picture = map[string][]string{
 	"bench/result":       {"bench/host", "bench/stat"},
 	"bench/workload":     {"engine/message"},
 	"bench/plan":         {"engine", "engine/message"},
+	"bench/bytewise":     {"engine/message", "engine/consumequeue", "engine/storedir"},
 	"bench/answers":      {"engine", "engine/message", "bench/plan"},
 	"bench/pressure":     {"engine/mmap", "engine/fsutil", "bench/workload"},
 	"bench/scenario": {
@@ -58,7 +59,9 @@ var picture = map[string][]string{
 	"bench":        {},
 
 	"cmd/loadgen": {
-		"engine", "engine/audit", "engine/fsutil", "bench/plan", "bench/answers", "bench/peer", "bench/study", "bench/scenario", "bench/workload", "bench/measure", "bench/pressure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/report", "bench/torture",
+		"engine", "engine/audit", "engine/fsutil",
+		"bench/study", "bench/scenario", "bench/workload", "bench/measure", "bench/pace", "bench/profile", "bench/result", "bench/host", "bench/report",
+		"bench/answers", "bench/bytewise", "bench/peer", "bench/plan", "bench/pressure", "bench/torture",
 	},
 	"cmd/report": {"bench/report"},
 }

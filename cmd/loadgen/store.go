@@ -26,6 +26,7 @@ type storeCommand struct {
 	Answers storeAnswersCommand `cmd:"" help:"Open a store and print everything it answers."`
 	Holds   storeHoldsCommand   `cmd:"" help:"Check answers against a plan and what was acknowledged of it. Exit code 1: something is lost or changed."`
 	Compare storeCompareCommand `cmd:"" help:"Compare two texts of answers. Exit code 1: they differ."`
+	Bytes   storeBytesCommand   `cmd:"" help:"Compare records and units of two stores that were made from the same plan, byte by byte. Exit code 1: they differ where the plan leaves no choice."`
 }
 
 // storeVerifyCommand audits a store.

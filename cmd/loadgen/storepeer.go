@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"commitlab/bench/answers"
+	"commitlab/bench/bytewise"
 	"commitlab/bench/plan"
 	"commitlab/bench/workload"
 	"commitlab/engine"
@@ -20,6 +21,7 @@ type storePlanCommand struct {
 	Seed       uint64 `default:"1" help:"The same seed gives the same plan."`
 	Operations int    `default:"400" help:"Puts and batches."`
 	FileBytes  string `default:"64KiB" help:"Size of the commit log files of the store, like 1MiB."`
+	NoDelayed  bool   `help:"Leave delayed messages out, whose properties each store writes in its own way."`
 	Format     string `default:"json" enum:"json" help:"json: one object on each line."`
 }
 
@@ -32,7 +34,7 @@ func (c *storePlanCommand) Run(con console) error {
 	if err != nil {
 		return usage(err)
 	}
-	return plan.Generate(plan.Spec{Seed: c.Seed, Operations: c.Operations, CommitLogFileBytes: fileBytes}).Write(con.stdout)
+	return plan.Generate(plan.Spec{Seed: c.Seed, Operations: c.Operations, CommitLogFileBytes: fileBytes, NoDelayed: c.NoDelayed}).Write(con.stdout)
 }
 
 // A planFile is a plan on the command line, with the release that it is for.
@@ -157,5 +159,24 @@ func (c *storeHoldsCommand) Run(con console) error {
 		return err
 	}
 	_, err = fmt.Fprintf(con.stdout, "%d messages are there as they were put\n", n)
+	return err
+}
+
+// storeBytesCommand compares the bytes of two stores.
+type storeBytesCommand struct {
+	A string `arg:"" help:"Directory of a store that was made from a plan."`
+	B string `arg:"" help:"Another one, made from the same plan."`
+}
+
+// Run prints what a plan cannot fix; any other difference makes it exit with 1.
+func (c *storeBytesCommand) Run(con console) error {
+	r, err := bytewise.Compare(c.A, c.B)
+	if err != nil {
+		return err
+	}
+	if r.Records == 0 {
+		return fmt.Errorf("%s and %s hold no records", c.A, c.B)
+	}
+	_, err = fmt.Fprint(con.stdout, r)
 	return err
 }
