@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	audits "commitlab/engine/audit"
 	"commitlab/engine/consumequeue"
 	"commitlab/engine/message"
 	"commitlab/engine/segment"
@@ -410,3 +412,16 @@ func (w *warnings) count(words ...string) (n int) {
 
 // body numbers the messages of a test.
 func body(i int) string { return fmt.Sprintf("message %d", i) }
+
+// verified demands that the independent audit finds nothing wrong with a store that
+// was closed.
+func verified(t testing.TB, s *Store) {
+	t.Helper()
+	report, err := audits.Verify(context.Background(), string(s.dir), audits.Options{IndexSlots: s.opt.IndexSlots, IndexItems: s.opt.IndexItems})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range report.Faults {
+		t.Errorf("audit: %v", f)
+	}
+}

@@ -158,6 +158,9 @@ func (s *Store) close() error {
 	close(s.closing)
 	err := s.services.stop(s)
 	err = errors.Join(err, s.release())
+	if err == nil && s.spares != nil {
+		err = segment.RemoveSpares(s.dir.Recycle(), s.opt.Disk, true)
+	}
 	if err == nil {
 		err = s.dir.AbortMarker().Clear()
 	}

@@ -144,6 +144,9 @@ func (t *queueTable) record(rec *message.Record) error {
 	if !message.TransactionOf(rec.SysFlag).Queued() {
 		return nil
 	}
+	if rec.PhysicalOffset < t.r.State.DeletedTopics[string(rec.Topic)] {
+		return nil
+	}
 	q := t.byName[string(rec.Topic)][rec.QueueID]
 	if q == nil {
 		dir := filepath.Join("consumequeue", string(rec.Topic), strconv.Itoa(int(rec.QueueID)))

@@ -50,6 +50,8 @@ type State struct {
 	Abort       bool                  `json:"abort"`    // the store is open, or was not closed in order
 	Checkpoint  *storedir.Checkpoint  `json:"checkpoint"`
 	DelayOffset storedir.DelayOffsets `json:"delayOffset,omitempty"`
+	// DeletedTopics have records before these log offsets that belong to no queue.
+	DeletedTopics storedir.DeletedTopics `json:"deletedTopics,omitempty"`
 }
 
 // Verify audits the store in a directory. It fails with ErrNoStore, ErrOptions, with a
@@ -134,6 +136,9 @@ func readState(r *Report, dir string, evenLocked bool) (s State, err error) {
 	}
 	if s.DelayOffset, err = layout.LoadDelayOffsets(); err != nil {
 		r.fault(Root, "config/delayOffset.json", 0, "%v", err)
+	}
+	if s.DeletedTopics, err = layout.LoadDeletedTopics(); err != nil {
+		r.fault(Root, "config/deletedTopics.json", 0, "%v", err)
 	}
 	return s, nil
 }

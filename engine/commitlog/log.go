@@ -180,8 +180,21 @@ func (l *Log) Stop() error {
 	l.group.close(err)
 	if err != nil {
 		errs = append(errs, fmt.Errorf("final flush: %w", err))
+	} else {
+		errs = append(errs, l.eraseStale())
 	}
 	return errors.Join(errs...)
+}
+
+// eraseStale erases what a former life of the tail left behind the end of the log:
+// a log that was closed in order holds records and zeros, nothing else that
+// anybody could come across.
+func (l *Log) eraseStale() error {
+	tail := l.queue.Last()
+	if tail == nil || !tail.Stale() {
+		return nil
+	}
+	return tail.Erase(tail.Wrote(), true, &l.opt.Files)
 }
 
 // Close gives up all mappings of a log that was stopped, or never started.

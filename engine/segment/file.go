@@ -27,6 +27,7 @@ type File struct {
 	disk   Disk
 	stage  *stage // nil: appends store through the mapping
 	fresh  bool   // immutable; this process wrote all there is in it, since it was new
+	stale  bool   // immutable; what was not written shows bytes of a former life
 
 	prefetch bool // immutable; see Options.Prefetch
 
@@ -81,6 +82,10 @@ func (f *File) ReadPosition() int64 {
 	}
 	return f.committed.Load()
 }
+
+// Stale reports that the file was another one before, whose bytes show where
+// nothing was written since.
+func (f *File) Stale() bool { return f.stale }
 
 // Full reports whether the file takes no more appends.
 func (f *File) Full() bool { return f.wrote.Load() >= f.size }

@@ -72,7 +72,7 @@ func openAgain(path string, base int64, o *Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	file.fresh = true
+	file.fresh, file.stale = true, true
 	file.setPositions(0)
 	if err := file.warm(o); err != nil {
 		file.Shutdown()

@@ -23,7 +23,8 @@ const mostSpares = 2
 // are records of smaller log offsets than the place where they then stand, so
 // whoever compares the physical offset that a record states with its place never
 // takes them for records. The directory exists while files may have such bytes:
-// from NewSpares to Close. If it is found by Open the log was not closed in order.
+// from NewSpares until the log was closed in order, and has erased what is left of
+// them, or was recovered.
 //
 // Safe for concurrent use.
 type Spares struct {
@@ -170,9 +171,8 @@ func (s *Spares) Waiting() int { return int(s.idle.Load()) }
 // Used is how many files were used again.
 func (s *Spares) Used() int64 { return s.used.Load() }
 
-// Close removes all spares and the directory, also those that readers still hold,
-// who keep their pages. The log is closed in order: no file but the last has stale
-// bytes that anybody could come across, and Open erases those.
+// Close removes all spares, also those that readers still hold, who keep their
+// pages. The directory stays; see RemoveSpares.
 func (s *Spares) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,6 +182,5 @@ func (s *Spares) Close() error {
 		errs = append(errs, s.disk.Remove(path))
 	}
 	clear(s.promised)
-	errs = append(errs, RemoveSpares(s.dir, s.disk, true))
 	return errors.Join(errs...)
 }
