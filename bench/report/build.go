@@ -254,13 +254,37 @@ func label(g *Group) {
 	}
 }
 
+// peerOption is the option that only the cells of another program have.
+const peerOption = "peer"
+
+// optionDifferences lists the options that are not the same in all columns. Where
+// some columns are another program, an option that only one of the two has is
+// listed if it differs among those that have it.
 func optionDifferences(g *Group) []Difference {
 	var sets []map[string]string
+	has := map[bool]map[string]bool{false: {}, true: {}} // by whether it is a peer
 	for _, c := range g.Cells {
 		sets = append(sets, c.Options)
+		for name := range c.Options {
+			has[c.isPeer()][name] = true
+		}
 	}
 	if len(sets) == 0 {
 		return nil
 	}
-	return differences(sets)
+	return slices.DeleteFunc(differences(sets), func(d Difference) bool {
+		if has[false][d.Name] == has[true][d.Name] || len(has[false]) == 0 || len(has[true]) == 0 {
+			return false
+		}
+		values := map[string]bool{}
+		for i, c := range g.Cells {
+			if c.isPeer() == has[true][d.Name] {
+				values[d.Values[i]] = true
+			}
+		}
+		return len(values) == 1
+	})
 }
+
+// isPeer reports whether the cell is another program than the one that measured.
+func (c *Cell) isPeer() bool { return c.Options[peerOption] != "" }

@@ -52,12 +52,45 @@ func (r *Report) conditions() []fact {
 			}
 		}
 	}
+	for _, g := range r.Groups {
+		for _, c := range g.Cells {
+			add(c.Label+" is", c.targets()...)
+		}
+	}
 	command := m.Command
 	if len(r.Studies) > 0 && len(r.Studies[0].Command) > 0 {
 		command = r.Studies[0].Command
 	}
 	add("repeat with", strings.Join(command, " "))
-	return slices.CompactFunc(facts, func(a, b fact) bool { return a == b })
+	return once(facts)
+}
+
+// once leaves out facts that were said before, about another load of the same
+// cell.
+func once(facts []fact) []fact {
+	said := map[fact]bool{}
+	return slices.DeleteFunc(facts, func(f fact) bool {
+		before := said[f]
+		said[f] = true
+		return before
+	})
+}
+
+// targets says what the cell's runs measured where that was not this program:
+// one text, or one for each that was met.
+func (c *Cell) targets() []string {
+	var all []string
+	for _, r := range c.Runs {
+		if r.Manifest.End == nil || len(r.Manifest.End.Target) == 0 {
+			continue
+		}
+		t := r.Manifest.End.Target
+		text := t["store"] + prefixed(" on ", t["runtime"]) + prefixed(" with ", t["flags"])
+		if !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return all
 }
 
 func (r *Report) firstRun() *Run {
@@ -114,12 +147,16 @@ func (r *Report) limits() []string {
 		"One machine, one disk, one moment: the ratios may be other on yours. Run the study there.",
 		"The largest value is a single operation; it says that such a thing happens and not how often.",
 	}
-	closed, async := false, false
+	closed, async, peers := false, false, false
 	for _, g := range r.Groups {
 		closed = closed || g.Closed
 		for _, c := range g.Cells {
 			async = async || strings.Contains(c.Options["flush"], "async")
+			peers = peers || c.isPeer()
 		}
+	}
+	if peers {
+		out = append(out, "A peer is another program on another runtime, which generates its load there: its distance to the others is that of both, with its runtime's pauses in it, and not of one option.")
 	}
 	if closed {
 		out = append(out, "A closed loop slows down together with what it measures, so that a stall costs it one slow operation. Its percentiles do not show what a client that comes at its own time would see.")

@@ -120,7 +120,11 @@ func (g *Group) optionsTable() table {
 	for _, c := range g.Cells {
 		labels = append(labels, c.Label)
 	}
-	return differenceTable("options", "Options that differ", "Engine options as resolved; all others are equal.", "option", labels, g.Options)
+	caption := "Engine options as resolved; all others are equal."
+	if slices.ContainsFunc(g.Cells, (*Cell).isPeer) {
+		caption = "Options as resolved; all others are equal, or the other program has none of the name."
+	}
+	return differenceTable("options", "Options that differ", caption, "option", labels, g.Options)
 }
 
 func (r *Report) hostTable() table {
