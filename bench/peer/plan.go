@@ -2,6 +2,7 @@ package peer
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,6 +65,9 @@ func (j Job) plan(p measure.Plan) (plan, error) {
 	rate, ok := ratePerSecond(p.Pacer)
 	if !ok {
 		return plan{}, fmt.Errorf("peer: rate %s is no constant rate and no closed loop", p.Pacer)
+	}
+	if p.Beside != nil || len(p.Bystanders) > 0 {
+		return plan{}, errors.New("peer: nothing can go on beside a load in another process, and bystanders cannot be sorted there")
 	}
 	return plan{
 		Schema: Schema, Scenario: j.Scenario, Ops: append([]string{p.Primary}, p.Ops...), Workers: p.Workers,

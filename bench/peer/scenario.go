@@ -3,6 +3,7 @@ package peer
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,6 +16,9 @@ type needs struct {
 	flush    string // what it measures; "" for either
 	dispatch string // "" for either, off unless the configuration says on
 	reads    bool   // nothing is written while it is measured
+	// store holds settings of RocketMQ's that the scenario has unless others are
+	// given.
+	store map[string]string
 }
 
 // scenarios lists what a peer can do.
@@ -25,6 +29,7 @@ var scenarios = []needs{
 	{scenario: "dispatch_rebuild", dispatch: on},
 	{scenario: "lookup", dispatch: on, reads: true},
 	{scenario: "get", dispatch: on, reads: true},
+	{scenario: "destroy", store: map[string]string{"mappedFileSizeCommitLog": "268435456"}},
 }
 
 func needsOf(scenario string) (needs, bool) {
@@ -63,6 +68,12 @@ func (o Options) Resolve(scenario string, p pace.Pacer) (Options, error) {
 	}
 	fill("flush", &o.Flush, n.flush, async)
 	fill("dispatch", &o.Dispatch, n.dispatch, off)
+	o.Store = maps.Clone(o.Store)
+	for key, value := range n.store {
+		if _, given := o.Store[key]; !given {
+			o.Store[key] = value
+		}
+	}
 	return o, errors.Join(errs...)
 }
 

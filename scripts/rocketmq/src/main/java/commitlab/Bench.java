@@ -147,6 +147,8 @@ final class Bench {
                 return new BenchLookup(plan, dir);
             case "get":
                 return new BenchGet(plan, dir);
+            case "destroy":
+                return new BenchDestroy(plan, dir);
             default:
                 throw new IllegalArgumentException("scenario " + plan.scenario + " is not known");
         }

@@ -19,6 +19,8 @@ import org.apache.rocketmq.store.config.MessageStoreConfig;
  * reflection: stopping the dispatch thread, and asking whether the next file is prepared.
  */
 final class BenchStore {
+    private static final int FIRST_PUTS = 12;
+
     final DefaultMessageStore store;
     private final boolean dispatches;
     private final Object dispatcher; // the store's reput service
@@ -114,6 +116,28 @@ final class BenchStore {
             throw new IllegalStateException("put: " + r.getPutMessageStatus());
         }
         return r;
+    }
+
+    /** A put that may come too early. */
+    interface FirstPut {
+        void put() throws BenchScenario.End;
+    }
+
+    /**
+     * Puts until the store has made its first file: it gives each put five seconds for that,
+     * which a warmed file of 1 GiB can take longer than.
+     */
+    void awaitWritable(FirstPut first) throws BenchScenario.End {
+        for (int tries = 1;; tries++) {
+            try {
+                first.put();
+                return;
+            } catch (IllegalStateException e) {
+                if (tries == FIRST_PUTS) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /** Waits until the file after the current one is there, warmed where that is set. */
