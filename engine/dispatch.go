@@ -70,6 +70,8 @@ func (d *dispatcher) Step(time.Time) (worked int, err error) {
 	if from >= limit {
 		return 0, nil
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if gap, ok := d.log.Skipped().At(from); ok {
 		if gap.Contains(from) {
 			d.at.Store(gap.To)

@@ -36,11 +36,11 @@ func (v *services) start(s *Store) {
 		v.queueFlush = run(newQueueFlusher(s), time.Duration(s.opt.FlushIntervalConsumeQueueMs)*time.Millisecond)
 	}
 	v.checkpoint = run(s.checkpoint, checkpointInterval)
+	v.clean = run(s.cleaner, s.cleaner.tick()) // before the log, whose beat wakes it
 	s.log.Start()
 	if s.dispatch != nil { // after the log: it puts messages
 		v.delivery = run(s.delivery.service, deliveryInterval)
 	}
-	v.clean = run(s.cleaner, s.cleaner.tick())
 }
 
 // beat is called by the log about every millisecond.
