@@ -24,13 +24,14 @@ import (
 func afterPowerCut(t testing.TB, m *seam, s *Store, rng *rand.Rand) *Store {
 	t.Helper()
 	clone := filepath.Join(scratch(t), "clone")
-	durableMs := s.log.DurableMs()
+	durableMs, durable := s.log.DurableMs(), s.log.Flushed()
 	if err := m.heap.CrashClone(string(s.dir), clone, rng); err != nil {
 		t.Fatal(err)
 	}
 	file, c, err := storedir.Layout(clone).OpenCheckpoint()
 	if err == nil {
 		c.CommitLogMs = max(c.CommitLogMs, durableMs)
+		c.Positions.LogDurable = max(c.Positions.LogDurable, durable)
 		err = errors.Join(file.Save(c), file.Close())
 	}
 	if err != nil {

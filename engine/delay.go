@@ -2,7 +2,10 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"commitlab/engine/message"
 	"commitlab/engine/schedule"
@@ -43,21 +46,25 @@ func (s *Store) delayed(m *message.Message) (*message.Message, error) {
 	return &d, nil
 }
 
-// A delivery is the store as the schedule service sees it.
+// A delivery is the store as the schedule service sees it. It is a service itself,
+// around that one.
 type delivery struct {
 	store   *Store
 	service *schedule.Service
 	counter int64 // saves of the progress
+
+	covered atomic.Pointer[coveredDelays]
 }
 
+// coveredDelays says that the saved progress covers what was delivered below a log
+// offset; sum is what its offsets add up to.
+type coveredDelays struct{ offset, sum int64 }
+
 // newDelivery returns a delivery that goes on where the saved progress, or the
-// log, says that it was: delivered has the last record of each level that the log
-// shows to be delivered.
-func newDelivery(s *Store, delivered map[int]int64) (*delivery, error) {
-	offsets, err := s.dir.LoadDelayOffsets()
-	if err != nil {
-		return nil, err
-	}
+// log, says that it was: delivered has the last record of each level that the part
+// of the log which was read shows to be delivered.
+func newDelivery(s *Store, saved storedir.DelayOffsets, delivered map[int]int64) *delivery {
+	offsets := maps.Clone(saved)
 	for level, source := range delivered {
 		view, err := s.At(source)
 		if err != nil {
@@ -69,8 +76,33 @@ func newDelivery(s *Store, delivered map[int]int64) (*delivery, error) {
 		view.Release()
 	}
 	d := &delivery{store: s}
-	d.service = schedule.New(d, s.delays, offsets)
-	return d, nil
+	d.service = schedule.New(d, s.delays, offsets, saved)
+	return d
+}
+
+// Name implements service.Service.
+func (d *delivery) Name() string { return d.service.Name() }
+
+// Step implements service.Service.
+func (d *delivery) Step(now time.Time) (worked int, err error) {
+	worked, err = d.service.Step(now)
+	d.cover()
+	return worked, err
+}
+
+// finish saves the progress of a store that is about to stop.
+func (d *delivery) finish(now time.Time) error {
+	err := d.service.Save(now.UnixMilli())
+	d.cover()
+	return err
+}
+
+// cover notes how far the saved progress covers the log, for recovery: all of it,
+// if nothing was delivered since. Only the goroutine of Step delivers.
+func (d *delivery) cover() {
+	if all, sum := d.service.Saved(); all {
+		d.covered.Store(&coveredDelays{offset: d.store.log.Appended(), sum: sum})
+	}
 }
 
 // Bounds implements schedule.Store.

@@ -35,7 +35,9 @@ type dispatcher struct {
 	durable   bool // follow Flushed instead of Committed: readers see only what is on disk
 	// repair is set while Open builds what is missing: a unit that differs from
 	// the log is replaced then, and reported otherwise.
-	repair       bool
+	repair bool
+	// queuesFrom: records before this log offset are in their queues.
+	queuesFrom   int64
 	unitsPerFile int64 // of a consume queue
 
 	// mu is held by a Step, and while a topic is deleted: no record of it is then
@@ -116,7 +118,7 @@ func (d *dispatcher) Step(time.Time) (worked int, err error) {
 func (d *dispatcher) dispatch(job *job) error {
 	rec := &job.record
 	transaction := message.TransactionOf(rec.SysFlag)
-	queued := transaction.Queued() && !d.isDeleted(rec)
+	queued := transaction.Queued() && rec.PhysicalOffset >= d.queuesFrom && !d.isDeleted(rec)
 	if queued {
 		if err := d.enqueue(rec); err != nil {
 			return err

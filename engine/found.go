@@ -3,22 +3,17 @@ package engine
 import (
 	"strconv"
 	"sync"
-	"sync/atomic"
 
-	"commitlab/engine/commitlog"
 	"commitlab/engine/message"
 )
 
 // found is what the recovery of the log tells about the delayed messages that
-// were delivered, and about topics that were deleted.
+// were delivered.
 type found struct {
-	delays  message.DelayLevels
-	deleted map[string]int64 // immutable while the log is scanned; see dispatcher
+	delays message.DelayLevels
 
-	lastKeyed atomic.Int64 // offset of the last record that belongs into the index, -1 for none
-	mu        sync.Mutex
-	marks     []deliveredMark             // guarded by mu
-	recreated map[commitlog.QueueKey]bool // guarded by mu; queues of deleted topics with records from after that
+	mu    sync.Mutex
+	marks []deliveredMark // guarded by mu
 }
 
 // A deliveredMark says that the record at source, in the schedule topic, was
@@ -30,15 +25,6 @@ type deliveredMark struct {
 
 // visit looks at one record of the log. It may be called concurrently.
 func (f *found) visit(rec *message.Record) {
-	if message.TransactionOf(rec.SysFlag).Indexed() && keyed(rec.Properties) {
-		for old := f.lastKeyed.Load(); old < rec.PhysicalOffset && !f.lastKeyed.CompareAndSwap(old, rec.PhysicalOffset); old = f.lastKeyed.Load() {
-		}
-	}
-	if offset, ok := f.deleted[string(rec.Topic)]; ok && rec.PhysicalOffset >= offset {
-		f.mu.Lock()
-		f.recreated[commitlog.QueueKey{Topic: string(rec.Topic), ID: rec.QueueID}] = true
-		f.mu.Unlock()
-	}
 	level, ok := f.deliveredLevel(rec)
 	if !ok {
 		return
@@ -46,14 +32,6 @@ func (f *found) visit(rec *message.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.marks = append(f.marks, deliveredMark{level: level, offset: rec.PhysicalOffset, source: rec.PreparedOffset})
-}
-
-// isDeleted reports whether a queue was deleted and has had no message since.
-func (f *found) isDeleted(q commitlog.QueueKey) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	_, deleted := f.deleted[q.Topic]
-	return deleted && !f.recreated[q]
 }
 
 // delivered is the last message of each delay level that was delivered, by the
@@ -69,16 +47,6 @@ func (f *found) delivered(v verdict) map[int]int64 {
 		last[m.level] = max(last[m.level], m.source)
 	}
 	return last
-}
-
-func keyed(p message.Properties) bool {
-	if _, ok := p.Get(message.PropertyUniqueKey); ok {
-		return true
-	}
-	for range p.Keys() {
-		return true
-	}
-	return false
 }
 
 // deliveredLevel returns the level of a record that was delivered after a delay.

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -345,6 +346,16 @@ func saveCheckpoint(t testing.TB, s *Store) {
 			t.Fatal(err)
 		}
 		saved = readCheckpoint(t, string(s.dir)).CommitLogMs
+	}
+}
+
+// forgetDurable takes from a directory what its store had noted about what was
+// durable, so that its log may end anywhere, as after a crash before the next sync.
+func forgetDurable(t testing.TB, dir string) {
+	t.Helper()
+	f, _, err := storedir.Layout(dir).OpenCheckpoint()
+	if err := errors.Join(err, f.Save(storedir.Checkpoint{}), f.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -152,6 +152,7 @@ func TestH11_FilesThatCannotBeRemovedAreNotForgotten(t *testing.T) {
 	for _, r := range records[5:] { // nor does a record follow, so that this is the torn end
 		patch(t, dir, fileBytes, r.offset, func(b []byte) { clear(b[:8]) })
 	}
+	forgetDurable(t, dir)
 	m := newSeam()
 	log := storedir.Layout(dir).CommitLog()
 	refused := errors.New("the name stays, says the test")

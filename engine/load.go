@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"commitlab/engine/commitlog"
@@ -11,14 +12,18 @@ import (
 	"commitlab/engine/storedir"
 )
 
-// A loading is what Open has learned of a directory, step by step.
+// A loading is what Open has learned of a directory, step by step. Nothing is
+// changed before settle.
 type loading struct {
 	store   *Store
 	clean   bool
 	reused  bool // see commitlog.History
 	saved   storedir.Checkpoint
-	skipped commitlog.Ranges
+	skipped commitlog.Ranges // by an earlier Open
+	delays  storedir.DelayOffsets
+	from    departure
 	found   found
+	verdict verdict
 	meter   recoveryMeter
 }
 
@@ -40,64 +45,115 @@ func (s *Store) load() error {
 		return err
 	}
 	s.checkpoint = &checkpointer{store: s, file: file, saved: saved}
-	l := &loading{store: s, clean: !unclean, reused: reused, saved: saved, found: found{delays: s.delays, recreated: make(map[commitlog.QueueKey]bool)}}
-	l.found.lastKeyed.Store(-1)
+	l := &loading{store: s, clean: !unclean, reused: reused, saved: saved, found: found{delays: s.delays}}
 	l.meter = recoveryMeter{tell: s.opt.Progress, logger: s.opt.Logger}
+	s.recovery.Clean = l.clean
 	if l.skipped, err = loadSkipped(s.dir); err != nil {
 		return err
 	}
-	if l.found.deleted, err = s.dir.LoadDeletedTopics(); err != nil {
-		return err
-	}
-	s.recovery.Clean = l.clean
-
-	options := s.opt.commitLog(s.optional, s.reaper)
-	options.Beat = s.beat
-	if s.log, err = commitlog.Open(s.dir.CommitLog(), options); err != nil {
-		return err
-	}
-	v, err := l.scan()
+	d, err := l.open()
 	if err != nil {
 		return err
 	}
-	if err := l.settle(v); err != nil {
+	l.from = depart(d)
+	if err := l.scan(len(d.heads)); err != nil {
+		return err
+	}
+	if err := marker.Set(); err != nil { // from here on a crash leaves things half done
+		return err
+	}
+	if err := l.settle(); err != nil {
 		return err
 	}
 	if err := s.cleaner.makeRoom(time.Now()); err != nil {
 		return err
 	}
-	if s.opt.Dispatch == On {
-		if err := l.derived(v); err != nil {
+	if s.dispatch != nil {
+		if err := s.dispatch.finishDeletions(); err != nil {
 			return err
 		}
+		if err := s.reconcile(l); err != nil {
+			return err
+		}
+		s.delivery = newDelivery(s, l.delays, l.found.delivered(l.verdict))
 	}
-	s.recovery.TotalNs = time.Since(began).Nanoseconds()
 	if s.spares == nil && reused { // no stale bytes are left
 		if err := segment.RemoveSpares(s.dir.Recycle(), s.opt.Disk, true); err != nil {
 			return err
 		}
 	}
-	return marker.Set()
+	s.recovery.TotalNs = time.Since(began).Nanoseconds()
+	return s.checkpoint.save(s.checkpoint.now())
 }
 
-// scan verifies the log and decides what to make of it.
-func (l *loading) scan() (verdict, error) {
-	s := l.store
-	heads, err := s.log.Heads()
-	if err != nil {
-		return verdict{}, err
+// open opens log, queues and index, without a change to any.
+func (l *loading) open() (d directory, err error) {
+	s, p := l.store, l.saved.Positions
+	d = directory{
+		clean: l.clean, saved: l.saved, rule: s.opt.RecoverFrom, indexSafe: s.opt.MessageIndexSafe == On,
+		dispatch: s.opt.Dispatch == On, index: s.opt.Dispatch == On && s.opt.Index == On, indexEnd: -1,
 	}
+	options := s.opt.commitLog(s.optional, s.reaper)
+	options.Beat, options.Durable = s.beat, s.checkpoint.logDurable
+	if s.log, err = commitlog.Open(s.dir.CommitLog(), options); err != nil {
+		return d, err
+	}
+	if d.heads, err = s.log.Heads(); err != nil || !d.dispatch {
+		return d, err
+	}
+	start := time.Now()
+	if s.queues, err = consumequeue.LoadTable(s.dir.ConsumeQueue(), s.opt.consumeQueue(s.optional, s.reaper, l.clean, p.QueuesDurable)); err != nil {
+		return d, err
+	}
+	d.queuesWhole, d.queuesEnd = s.queues.Sum(p.QueuesDurable) == p.QueuesSum, s.queues.MaxPhysical()
+	s.recovery.Queues, s.recovery.QueuesNs = len(s.queues.All()), time.Since(start).Nanoseconds()
+	if d.index {
+		start = time.Now()
+		if s.index, err = index.Load(s.dir.Index(), s.opt.index(s.optional, s.reaper, l.clean, l.saved.IndexMs, s.services.wakeIndex)); err != nil {
+			return d, err
+		}
+		if d.indexEnd, err = s.index.SoundEnd(); err != nil {
+			return d, err
+		}
+		s.recovery.IndexNs = time.Since(start).Nanoseconds()
+	}
+	s.dispatch = &dispatcher{
+		log: s.log, queues: s.queues, index: s.index, indexTags: s.opt.IndexTags == On, waiters: s.waiters, delays: s.delays, durable: s.durable,
+		unitsPerFile: s.opt.ConsumeQueueFileBytes / consumequeue.UnitBytes,
+		known:        make(map[string]map[int32]*consumequeue.Queue),
+	}
+	if s.dispatch.deleted, err = s.dir.LoadDeletedTopics(); err != nil {
+		return d, err
+	}
+	d.deletedTopics = len(s.dispatch.deleted) > 0
+	if l.delays, err = s.dir.LoadDelayOffsets(); err != nil {
+		return d, err
+	}
+	var sum int64
+	for _, offset := range l.delays {
+		sum += offset
+	}
+	d.delaysWhole = sum >= p.DelaysSum
+	return d, nil
+}
+
+// scan verifies the log from where recovery departs, and judges it.
+func (l *loading) scan(files int) error {
+	s := l.store
 	h := commitlog.History{Clean: l.clean, Durable: -1, DurableMs: l.saved.CommitLogMs, Reused: l.reused, Skipped: l.skipped}
-	l.meter.begin("scan", len(heads), int64(len(heads))*s.opt.CommitLogFileBytes)
+	if l.saved.Positions.Known {
+		h.Durable = l.saved.Positions.LogDurable
+	}
+	l.meter.begin("scan", files-l.from.file, int64(files-l.from.file)*s.opt.CommitLogFileBytes)
 	scans, err := s.log.Scan(commitlog.ScanOptions{
-		Workers: s.opt.RecoveryWorkers, History: h, Visit: l.found.visit, Read: l.meter.add,
+		From: l.from.file, Workers: s.opt.RecoveryWorkers, History: h, Visit: l.found.visit, Read: l.meter.add,
 	})
 	if err != nil {
-		return verdict{}, err
+		return err
 	}
 	done, took := l.meter.end()
 	r := &s.recovery
-	r.Files, r.FilesScanned, r.ScanNs = len(heads), done.Files, took.Nanoseconds()
+	r.Reason, r.Files, r.FilesScanned, r.ScanNs = l.from.reason, files, done.Files, took.Nanoseconds()
 	for _, scan := range scans {
 		for _, run := range scan.Runs {
 			r.BytesScanned += run.To - run.From
@@ -109,10 +165,8 @@ func (l *loading) scan() (verdict, error) {
 	}
 	v, err := judge(scans, h, s.opt.Damage)
 	if err != nil {
-		return v, err
+		return err
 	}
-	v.lastKeyed = l.found.lastKeyed.Load()
-	r.EndOffset, r.Skipped = v.end, v.skipped
 	for _, d := range v.damages {
 		s.opt.Logger.Warn("commit log is damaged", "file", d.File, "position", d.Position, "offset", d.Offset,
 			"reason", d.Reason, "behind", d.Behind, "damage", s.opt.Damage, "end", v.end)
@@ -120,56 +174,79 @@ func (l *loading) scan() (verdict, error) {
 	if s.opt.Damage == DamageSkip {
 		r.NewlySkipped = len(v.damages)
 	}
-	return v, nil
-}
-
-// settle makes the log what was decided. What is skipped is remembered first:
-// without that the next Open would refuse the log.
-func (l *loading) settle(v verdict) error {
-	start := time.Now()
-	s := l.store
-	if err := saveSkipped(s.dir, l.skipped, v.skipped); err != nil {
-		return err
-	}
-	if err := s.log.Settle(commitlog.Settlement{End: v.end, Skipped: v.skipped, Erase: !l.clean}); err != nil {
-		return err
-	}
-	for key, next := range v.next {
-		s.log.RaiseQueueOffset(key.Topic, key.ID, next)
-	}
-	s.recovery.SettleNs = time.Since(start).Nanoseconds()
+	l.verdict = v
 	return nil
 }
 
-// derived opens queues and index and brings them in step with the log.
-func (l *loading) derived(v verdict) (err error) {
-	s := l.store
+// settle makes log, queues and index what was decided. What they are to be is
+// remembered first, lest the next Open finds more missing than there is.
+func (l *loading) settle() error {
 	start := time.Now()
-	if s.queues, err = consumequeue.OpenTable(s.dir.ConsumeQueue(), s.opt.consumeQueue(s.optional, s.reaper, l.clean)); err != nil {
+	s, v := l.store, l.verdict
+	first := s.log.Min()
+	skipped := l.skipped
+	for _, gap := range v.skipped {
+		skipped = skipped.Add(gap)
+	}
+	skipped = skipped.Within(first, v.end)
+	if err := saveSkipped(s.dir, l.skipped, skipped); err != nil {
 		return err
 	}
-	s.recovery.Queues, s.recovery.QueuesNs = len(s.queues.All()), time.Since(start).Nanoseconds()
-	if s.opt.Index == On {
-		start = time.Now()
-		if s.index, err = index.Open(s.dir.Index(), s.opt.index(s.optional, s.reaper, l.clean, l.saved.IndexMs, s.services.wakeIndex)); err != nil {
+	next := s.checkpoint.saved
+	next.Positions = settled(next.Positions, v.end, l.from.queues)
+	if err := s.checkpoint.save(next); err != nil {
+		return err
+	}
+	settlement := commitlog.Settlement{End: v.end, Skipped: skipped, Erase: !l.clean, Durable: v.end}
+	if !l.clean {
+		settlement.Durable = next.Positions.LogDurable
+	}
+	if err := s.log.Settle(settlement); err != nil {
+		return err
+	}
+	for key, offset := range v.next {
+		s.log.RaiseQueueOffset(key.Topic, key.ID, offset)
+	}
+	if s.queues != nil {
+		if err := s.queues.Settle(); err != nil {
 			return err
 		}
-		s.recovery.IndexNs = time.Since(start).Nanoseconds()
+		if err := s.queues.TruncateTo(v.end); err != nil {
+			return fmt.Errorf("cut consume queues at %d: %w", v.end, err)
+		}
 	}
-	s.dispatch = &dispatcher{
-		log: s.log, queues: s.queues, index: s.index, indexTags: s.opt.IndexTags == On, waiters: s.waiters, delays: s.delays, durable: s.durable,
-		unitsPerFile: s.opt.ConsumeQueueFileBytes / consumequeue.UnitBytes,
-		known:        make(map[string]map[int32]*consumequeue.Queue),
-		deleted:      l.found.deleted,
+	if s.index != nil {
+		if err := s.index.Recover(); err != nil {
+			return err
+		}
+		if err := s.index.Truncate(v.end); err != nil {
+			return fmt.Errorf("cut index at %d: %w", v.end, err)
+		}
+		next.IndexMs = s.index.DurableMs()
+		if err := s.checkpoint.save(next); err != nil {
+			return err
+		}
 	}
-	if err := s.dispatch.finishDeletions(); err != nil {
-		return err
+	r := &s.recovery
+	r.EndOffset, r.Skipped, r.SettleNs = v.end, skipped, time.Since(start).Nanoseconds()
+	return nil
+}
+
+// settled is what positions are worth once the log ends at end and queues are
+// compared with it from an offset on.
+func settled(p storedir.Positions, end, queues int64) storedir.Positions {
+	p.LogDurable = min(p.LogDurable, end)
+	p.DelaysSaved = min(p.DelaysSaved, end)
+	if min(queues, end) < p.QueuesDurable {
+		p.QueuesDurable, p.QueuesSum = 0, 0
 	}
-	if err := s.reconcile(l, v); err != nil {
-		return err
+	if end < p.Indexed {
+		p.Indexed = end
+		if end <= p.IndexEnd {
+			p.Indexed, p.IndexEnd = 0, -1
+		}
 	}
-	s.delivery, err = newDelivery(s, l.found.delivered(v))
-	return err
+	return p
 }
 
 // loadSkipped reads the ranges of the log that were given up before.
@@ -182,25 +259,14 @@ func loadSkipped(dir storedir.Layout) (commitlog.Ranges, error) {
 	return ranges, err
 }
 
-// saveSkipped makes durable which ranges are given up, if that is news. Ranges
-// before those that were met stay.
-func saveSkipped(dir storedir.Layout, before, met commitlog.Ranges) error {
-	all := before
-	for _, r := range met {
-		all = all.Add(r)
+// saveSkipped makes durable which ranges are given up, if that is news.
+func saveSkipped(dir storedir.Layout, before, now commitlog.Ranges) error {
+	if slices.Equal(before, now) {
+		return nil
 	}
-	if len(all) == len(before) {
-		same := true
-		for i := range all {
-			same = same && all[i] == before[i]
-		}
-		if same {
-			return nil
-		}
-	}
-	var saved []storedir.SkippedRange
-	for _, r := range all {
-		saved = append(saved, storedir.SkippedRange(r))
+	saved := make([]storedir.SkippedRange, len(now))
+	for i, r := range now {
+		saved[i] = storedir.SkippedRange(r)
 	}
 	if err := dir.SaveSkipped(saved); err != nil {
 		return fmt.Errorf("remember what is skipped: %w", err)

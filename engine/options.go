@@ -140,6 +140,16 @@ type Options struct {
 	// they are, goes on behind them, and remembers it for the next Open; "truncate"
 	// ends the log there, as RocketMQ does, and loses what is behind.
 	Damage string `json:"damage"`
+	// RecoverFrom says at which log file Open begins to verify the log and to
+	// compare queues and index with it: "durable" at the first that may have
+	// anything that was not durable, the last three of a store closed in order;
+	// "first" at the first file; "rocketmq" by the times of the checkpoint as
+	// RocketMQ 4 does, "rocketmq5" as RocketMQ 5.3.2 and later do. The last two
+	// may leave messages out of queues and index that only the log has.
+	RecoverFrom string `json:"recoverFrom"`
+	// MessageIndexSafe "off" lets those two begin without regard to how far the
+	// index is durable.
+	MessageIndexSafe string `json:"messageIndexSafe"`
 	// RecoveryWorkers is how many log files Open verifies at a time. Default
 	// GOMAXPROCS.
 	RecoveryWorkers int `json:"recoveryWorkers"`
@@ -293,6 +303,8 @@ func (o Options) Resolve() (Options, error) {
 	r.size("coldAfterBytes", &o.ColdAfterBytes, likelyCached, 1, 1<<50)
 
 	resolve(r, "damage", &o.Damage, DamageRefuse, DamageSkip, DamageTruncate)
+	resolve(r, "recoverFrom", &o.RecoverFrom, RecoverDurable, RecoverFirst, RecoverRocketMQ, RecoverRocketMQ5)
+	resolve(r, "messageIndexSafe", &o.MessageIndexSafe, On, Off)
 	r.count("recoveryWorkers", &o.RecoveryWorkers, runtime.GOMAXPROCS(0), 1)
 	o.resolveRetention(r)
 
@@ -389,10 +401,10 @@ func (o Options) derivedFiles(optional *stats.Optional, reaper *segment.Reaper) 
 }
 
 // consumeQueue returns the part of resolved options that consume queues need.
-func (o Options) consumeQueue(optional *stats.Optional, reaper *segment.Reaper, clean bool) consumequeue.Options {
+func (o Options) consumeQueue(optional *stats.Optional, reaper *segment.Reaper, clean bool, durable int64) consumequeue.Options {
 	files := o.derivedFiles(optional, reaper)
 	files.FileBytes = o.ConsumeQueueFileBytes
-	return consumequeue.Options{Files: files, SyncPath: segment.SyncMsync, Clean: clean, Logger: o.Logger}
+	return consumequeue.Options{Files: files, SyncPath: segment.SyncMsync, Clean: clean, Durable: durable, Logger: o.Logger}
 }
 
 // index returns the part of resolved options that the index needs.

@@ -12,8 +12,16 @@ type queueFlusher struct {
 	leastPages int
 	interval   time.Duration // between thorough rounds
 
-	thorough  time.Time // of the last thorough round
-	durableMs atomic.Int64
+	thorough time.Time // of the last thorough round
+	file     int64     // number of the log file in which the log then ended
+	durable  atomic.Pointer[durableUnits]
+}
+
+// durableUnits says what is durable of all queues: the units of the records below
+// a log offset, the last of them stored at storeMs. sum is [consumequeue.Table.Sum].
+type durableUnits struct {
+	offset, storeMs int64
+	sum             uint64
 }
 
 func newQueueFlusher(s *Store) *queueFlusher {
@@ -29,23 +37,36 @@ func newQueueFlusher(s *Store) *queueFlusher {
 // Name implements service.Service.
 func (f *queueFlusher) Name() string { return "queue-flush" }
 
-// Step does one round. It never reports work: one round per interval is enough.
+// Step does one round; a thorough one also when the log has gone on to another
+// file, so that recovery need not go back much further than that. It never reports
+// work: one round per interval is enough.
 func (f *queueFlusher) Step(now time.Time) (int, error) {
-	if now.Sub(f.thorough) < f.interval {
+	file := f.store.log.Appended() / f.store.opt.CommitLogFileBytes
+	if now.Sub(f.thorough) < f.interval && file == f.file {
 		_, err := f.store.queues.Sync(f.leastPages)
 		return 0, err
 	}
-	f.thorough = now
+	f.thorough, f.file = now, file
 	return 0, f.syncAll()
 }
 
-// syncAll makes all units durable. Only then the checkpoint may say so: up to
-// the store time of the last record that was dispatched before the sync began.
+// syncAll makes all units durable. Only then the checkpoint may say so: up to the
+// last record that was dispatched before the sync began.
 func (f *queueFlusher) syncAll() error {
-	reached := f.store.dispatch.storeMs.Load()
+	d := f.store.dispatch
+	reached := durableUnits{storeMs: d.storeMs.Load(), offset: d.at.Load()}
 	if _, err := f.store.queues.Sync(0); err != nil {
 		return err
 	}
-	f.durableMs.Store(reached)
+	reached.sum = f.store.queues.Sum(reached.offset)
+	f.durable.Store(&reached)
 	return nil
+}
+
+// reached notes that all units are durable, for a store that was stopped and has
+// synced its queues.
+func (f *queueFlusher) reached() {
+	d := f.store.dispatch
+	at := d.at.Load()
+	f.durable.Store(&durableUnits{offset: at, storeMs: d.storeMs.Load(), sum: f.store.queues.Sum(at)})
 }

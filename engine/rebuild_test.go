@@ -192,6 +192,7 @@ func TestB15_LastQueueFileWithoutAnEntry(t *testing.T) {
 	dispatched(t, s)
 	dir := kill(t, s)
 	patch(t, dir, s.opt.CommitLogFileBytes, tail.PhysicalOffset, func(b []byte) { clear(b) })
+	forgetDurable(t, dir)
 	second := filepath.Join(storedir.Layout(dir).ConsumeQueue(), "t", "0", names(t, s.queues.Get("t", 0).Dir())[1])
 	if err := os.WriteFile(second, make([]byte, s.opt.ConsumeQueueFileBytes), 0o644); err != nil {
 		t.Fatal(err)
@@ -257,6 +258,7 @@ func TestB34_QueuesAfterTwoTruncations(t *testing.T) {
 		for offset := cut; offset < s.log.Appended(); offset = (offset/o.CommitLogFileBytes + 1) * o.CommitLogFileBytes {
 			patch(t, dir, o.CommitLogFileBytes, offset, func(b []byte) { clear(b) })
 		}
+		forgetDurable(t, dir)
 		s = openUnchecked(t, dir, o)
 		if end := s.log.Appended(); end != cut {
 			t.Fatalf("log ends at %d, was cut at %d", end, cut)

@@ -5,57 +5,36 @@ import (
 	"time"
 )
 
-// reconcile brings queues and index in step with the recovered log. What points
-// behind the end of the log is cut off; what the log has and they have not is
-// dispatched again, before any reader sees them.
-func (s *Store) reconcile(l *loading, v verdict) error {
-	end, first := s.log.Appended(), s.log.Min()
-	if err := s.queues.TruncateTo(end); err != nil {
-		return fmt.Errorf("cut consume queues at %d: %w", end, err)
+// reconcile completes queues and index by the recovered log, before any reader
+// sees them: what the log has and they may not have is dispatched again.
+func (s *Store) reconcile(l *loading) error {
+	first, end := s.log.Min(), s.log.Appended()
+	d := s.dispatch
+	d.at.Store(bounded(first, l.from.dispatch, end))
+	d.queuesFrom = l.from.queues
+	d.repair = true
+	if err := s.catchUp(l); err != nil {
+		return fmt.Errorf("dispatch the log from %d: %w", s.recovery.DispatchOffset, err)
 	}
-	if s.index != nil {
-		if err := s.index.Truncate(end); err != nil {
-			return fmt.Errorf("cut index at %d: %w", end, err)
-		}
-		if err := s.checkpoint.setIndex(s.index.DurableMs()); err != nil {
+	if l.from.partial {
+		if err := s.giveUpUnits(l.verdict); err != nil {
 			return err
 		}
 	}
-	d := s.dispatch
-	d.at.Store(end)
-	if !l.clean || !s.complete(l, v) {
-		d.at.Store(first)
-	}
-	d.repair = true
-	if err := s.catchUp(l); err != nil {
-		return fmt.Errorf("dispatch the log from %d: %w", first, err)
-	}
-	d.repair = false
+	d.repair, d.queuesFrom = false, 0
+	s.queues.CorrectMin(first)
 	for _, e := range s.queues.All() {
-		e.CorrectMin(first)
 		s.log.RaiseQueueOffset(e.Topic, e.ID, e.Max())
 	}
 	return nil
 }
 
-// complete reports whether every queue ends where the log says, and the index
-// reaches the end of the log.
-func (s *Store) complete(l *loading, v verdict) bool {
-	for key, next := range v.next {
-		if l.found.isDeleted(key) {
-			continue
-		}
-		if q := s.queues.Get(key.Topic, key.ID); q == nil || q.Max() != next {
-			return false
-		}
-	}
-	return s.index == nil || s.index.EndPhysical() >= v.lastKeyed
-}
-
 // catchUp dispatches up to the end of the log. In recovery all of it counts as
 // durable.
 func (s *Store) catchUp(l *loading) error {
-	d, from, end := s.dispatch, s.dispatch.at.Load(), s.log.Committed()
+	d, end := s.dispatch, s.log.Committed()
+	from := d.at.Load()
+	s.recovery.DispatchOffset = from
 	l.meter.begin("dispatch", 0, end-from)
 	for d.at.Load() < end {
 		before := d.at.Load()
@@ -65,6 +44,33 @@ func (s *Store) catchUp(l *loading) error {
 		l.meter.add(d.at.Load()-before, false)
 	}
 	_, took := l.meter.end()
-	s.recovery.DispatchOffset, s.recovery.RecordsDispatched, s.recovery.DispatchNs = from, d.messages.Load(), took.Nanoseconds()
+	s.recovery.RecordsDispatched, s.recovery.DispatchNs = d.messages.Load(), took.Nanoseconds()
+	return nil
+}
+
+// giveUpUnits moves queues on to the next offset that the log has given, where they
+// did not get all units of the log: the messages between are not found by queue
+// any more, and the next one has its place.
+func (s *Store) giveUpUnits(v verdict) error {
+	for key, next := range v.next {
+		q, err := s.queues.GetOrCreate(key.Topic, key.ID)
+		if err != nil {
+			return err
+		}
+		if q.Max() < next {
+			s.opt.Logger.Warn("consume queue lacks messages that the log has; they were not looked for (option recoverFrom)",
+				"topic", key.Topic, "queue", key.ID, "from", q.Max(), "to", next)
+		}
+		for q.Max() < next {
+			if q.MaxPhysical() == 0 {
+				err = q.Reset(next)
+			} else {
+				err = q.Skip(min(next, q.Max()+s.dispatch.unitsPerFile))
+			}
+			if err != nil {
+				return fmt.Errorf("give up units: %w", err)
+			}
+		}
+	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (v *services) start(s *Store) {
 	v.clean = run(s.cleaner, s.cleaner.tick()) // before the log, whose beat wakes it
 	s.log.Start()
 	if s.dispatch != nil { // after the log: it puts messages
-		v.delivery = run(s.delivery.service, deliveryInterval)
+		v.delivery = run(s.delivery, deliveryInterval)
 	}
 }
 
@@ -77,7 +77,7 @@ func (v *services) stop(s *Store) error {
 	v.disk.Stop()
 	if v.delivery != nil { // it puts messages
 		v.delivery.Stop()
-		errs = append(errs, s.delivery.service.Save(time.Now().UnixMilli()))
+		errs = append(errs, s.delivery.finish(time.Now()))
 	}
 	errs = append(errs, s.log.Stop())
 	if s.dispatch != nil {

@@ -27,9 +27,6 @@ type verdict struct {
 	next map[commitlog.QueueKey]int64
 	// records is their number.
 	records int64
-	// lastKeyed is the offset of the last record that belongs into the index, -1
-	// if there is none.
-	lastKeyed int64
 }
 
 // errMissingFiles is what is wrong where the log should go on and no file does.

@@ -39,6 +39,12 @@ func (l *Log) Flush() error {
 	if _, err := l.commit(); err != nil {
 		return err
 	}
+	before := l.flushed.Load()
+	defer func() {
+		if at := l.flushed.Load(); at != before && l.opt.Durable != nil {
+			l.opt.Durable(at)
+		}
+	}()
 	for {
 		at := l.flushed.Load()
 		f := l.queue.Find(at)

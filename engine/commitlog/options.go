@@ -38,6 +38,9 @@ type Options struct {
 	ColdRead       segment.ColdRead
 	ColdAfterBytes int64
 
+	// Durable, if not nil, is told after each sync up to where the log is durable,
+	// before those who waited for it. It must be quick.
+	Durable func(offset int64)
 	// Beat, if not nil, is called about every millisecond, for those who follow
 	// the log. It must not block.
 	Beat func()

@@ -18,10 +18,13 @@ type Options struct {
 	// SyncPath is how units become durable: msync or fdatasync.
 	SyncPath segment.SyncPath
 	// Clean says that the store was closed in order, so that all there is was
-	// durable. Otherwise Open reads all units, erases what lies behind them and
-	// syncs.
-	Clean  bool
-	Logger *slog.Logger
+	// durable.
+	Clean bool
+	// Durable is the log offset such that the units of all records below were
+	// durable, if the store was not closed in order. Open trusts them, reads those
+	// behind, and erases what lies behind these.
+	Durable int64
+	Logger  *slog.Logger
 }
 
 func (o *Options) check() error {
@@ -60,6 +63,20 @@ type Queue struct {
 func Open(dir string, o Options) (*Queue, error) { return open(dir, &o) }
 
 func open(dir string, o *Options) (*Queue, error) {
+	q, err := load(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.settle(); err != nil {
+		q.files.Close()
+		return nil, fmt.Errorf("recover consume queue %s: %w", dir, err)
+	}
+	return q, nil
+}
+
+// load opens a queue and finds its end, but changes nothing. Before anything else
+// than reads it needs settle.
+func load(dir string, o *Options) (*Queue, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}

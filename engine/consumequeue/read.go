@@ -113,6 +113,9 @@ func (q *Queue) LastUnit() (offset int64, u Unit, ok bool) {
 
 // lastMessage returns the last unit below an offset that is no pre-fill unit.
 func (q *Queue) lastMessage(below int64) (offset int64, u Unit, ok bool) {
+	if u, err := q.at(below - 1); below > 0 && err == nil && u.Valid() && !u.IsPrefill() {
+		return below - 1, u, true // without touching the pages of all others
+	}
 	for below > 0 {
 		f := q.files.Find((below - 1) * UnitBytes)
 		if f == nil {
@@ -138,6 +141,9 @@ func (q *Queue) lastMessage(below int64) (offset int64, u Unit, ok bool) {
 // firstMessage returns the offset of the first unit of [from, to) that is no
 // pre-fill unit, or to.
 func (q *Queue) firstMessage(from, to int64) int64 {
+	if u, err := q.at(from); from < to && err == nil && u.Valid() && !u.IsPrefill() {
+		return from
+	}
 	for from < to {
 		units, err := q.span(from, to)
 		if err != nil {

@@ -2,14 +2,16 @@ package consumequeue
 
 import (
 	"fmt"
+	"math"
 
 	"commitlab/engine/mmap"
 	"commitlab/engine/segment"
 )
 
-// recover finds the end of the units and gives up what lies behind. A queue that
-// was closed in order is read from the last file that holds anything, any other
-// from its first file: a power cut takes pages in any order. Runs alone.
+// recover finds the end of the units. Files whose units are durable are trusted:
+// all but the last used one of a queue that was closed in order, else those whose
+// records lie below Options.Durable. Of the others a power cut may have taken
+// pages in any order. Runs alone and changes nothing on disk.
 func (q *Queue) recover() error {
 	files := q.files.Files()
 	if len(files) == 0 {
@@ -18,41 +20,55 @@ func (q *Queue) recover() error {
 	if base := files[0].Base(); base%UnitBytes != 0 {
 		return fmt.Errorf("%s starts within a unit of %d bytes", files[0].Path(), UnitBytes)
 	}
-	from := 0
+	durable := q.opt.Durable
 	if q.opt.Clean {
-		var err error
-		if from, err = lastUsed(files); err != nil {
-			return err
-		}
+		durable = math.MaxInt64
+	}
+	from, err := lastTrusted(files, durable)
+	if err != nil {
+		return err
 	}
 	end, err := q.scan(files, from)
 	if err != nil {
 		return err
-	}
-	if err := q.files.Truncate(end); err != nil {
-		return fmt.Errorf("cut at byte %d: %w", end, err)
-	}
-	if !q.opt.Clean {
-		if err := q.files.Last().Erase(end-q.files.Last().Base(), true, &q.opt.Files); err != nil {
-			return err
-		}
-		for _, f := range q.files.Files() { // what a killed process left in the page cache
-			if err := f.SyncAll(); err != nil {
-				return err
-			}
-		}
 	}
 	q.min.Store(files[0].Base() / UnitBytes)
 	q.place(end / UnitBytes)
 	return nil
 }
 
-// lastUsed is the index of the last file that starts with a unit, or 0.
-func lastUsed(files []*segment.File) (int, error) {
+// settle gives up what lies behind the end of the units, durably. What a killed
+// process left in the page cache counts as not yet synced.
+func (q *Queue) settle() error {
+	if len(q.files.Files()) == 0 {
+		return nil
+	}
+	end := q.max.Load() * UnitBytes
+	if err := q.files.Truncate(end); err != nil {
+		return fmt.Errorf("cut at byte %d: %w", end, err)
+	}
+	if q.opt.Clean {
+		return nil
+	}
+	last := q.files.Last()
+	if err := last.Erase(end-last.Base(), true, &q.opt.Files); err != nil {
+		return err
+	}
+	q.files.Unsync(q.Below(q.opt.Durable) * UnitBytes)
+	return nil
+}
+
+// lastTrusted is the index of the last file that starts with the unit of a record
+// below a log offset, or 0: the units of all files before it are of such records.
+func lastTrusted(files []*segment.File, durable int64) (int, error) {
 	for i := len(files) - 1; i > 0; i-- {
-		n, _, err := scanFile(files[i], UnitBytes, 0)
-		if n > 0 || err != nil {
-			return i, err
+		n, end, err := scanFile(files[i], UnitBytes, 0)
+		if err != nil {
+			return 0, err
+		}
+		prefill := n > 0 && end == 0 // tells only whether the file is used at all
+		if n > 0 && end <= durable && (!prefill || durable == math.MaxInt64) {
+			return i, nil
 		}
 	}
 	return 0, nil

@@ -3,11 +3,13 @@ package consumequeue
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"commitlab/engine/mmap"
 	"commitlab/engine/mmap/mmaptest"
@@ -408,19 +410,22 @@ func redispatch(t testing.TB, q *Queue, from, to int64) {
 	}
 }
 
-// A queue that was not closed in order is on the disk as a whole once Open returns:
-// what a killed process left in the page cache may otherwise be lost later, though
-// it counts as synced.
-func TestUncleanOpenSyncsWhatItFound(t *testing.T) {
+// What a killed process left in the page cache counts as not synced: the next Sync
+// covers it, and what was durable before is left alone.
+func TestUncleanOpenLeavesToSyncWhatMayNotBeDurable(t *testing.T) {
 	o, heap := onHeap(4)
 	dir := t.TempDir()
 	q := openQueue(t, dir, o)
-	put(t, q, 0, 10)
+	put(t, q, 0, 6)
+	if _, err := q.Sync(0); err != nil {
+		t.Fatal(err)
+	}
+	put(t, q, 6, 10)
 	q.Close() // into the page cache, no further
-	o.Clean = false
+	o.Clean, o.Durable = false, unit(5).End()
 	q = openQueue(t, dir, o)
-	if n, err := q.Sync(0); n != 0 || err != nil {
-		t.Errorf("%d bytes were left to sync (%v)", n, err)
+	if n, err := q.Sync(0); n != 4*UnitBytes || err != nil {
+		t.Errorf("%d bytes were left to sync (%v), want those of 4 units", n, err)
 	}
 	after := filepath.Join(t.TempDir(), "after")
 	if err := heap.CrashClone(dir, after, nil); err != nil {
@@ -429,12 +434,113 @@ func TestUncleanOpenSyncsWhatItFound(t *testing.T) {
 	wantRange(t, openQueue(t, after, o), 0, 10)
 }
 
+// Goal: a queue is read only from where it may not be durable, and what it has
+// below a log offset is told whatever lies behind. Method: a unit in a file that is
+// trusted is damaged, which goes unnoticed; one behind is not.
+func TestUncleanOpenTrustsWhatWasDurable(t *testing.T) {
+	o := onDisk(4)
+	o.Clean, o.Durable = false, unit(6).End()
+	units := unitsOf(0, 11)
+	units[2] = Unit{}
+	dir := writeFiles(t, 4, 0, 3, units)
+	q, err := Open(dir, o) // not for the checks of openQueue
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	if q.Max() != 11 {
+		t.Errorf("max %d, want 11", q.Max())
+	}
+	units = unitsOf(0, 11)
+	units[9] = Unit{}
+	dir = writeFiles(t, 4, 0, 3, units)
+	if q := openQueue(t, dir, o); q.Max() != 9 {
+		t.Errorf("max %d, want 9: what was behind offset 6 may be lost", q.Max())
+	}
+}
+
+func TestBelowTellsTheUnitsBelowALogOffset(t *testing.T) {
+	q := openQueue(t, writeFiles(t, 4, 4, 3, unitsOf(4, 14)), onDisk(4))
+	for _, c := range []struct{ physical, want int64 }{
+		{0, 4}, {unit(4).End() - 1, 4}, {unit(4).End(), 5}, {unit(7).End(), 8}, {unit(8).End() + 1, 9},
+		{unit(12).End(), 13}, {unit(13).End(), 14}, {math.MaxInt64, 14},
+	} {
+		if got := q.Below(c.physical); got != c.want {
+			t.Errorf("below %d: got %d, want %d", c.physical, got, c.want)
+		}
+	}
+	gap := []Unit{unit(0), unit(1), prefill, prefill, prefill, prefill, unit(6), unit(7)}
+	q = openQueue(t, writeFiles(t, 4, 0, 2, gap), onDisk(4))
+	for _, c := range []struct{ physical, want int64 }{{unit(0).End(), 1}, {unit(1).End(), 2}, {unit(5).End(), 2}, {unit(6).End(), 7}, {unit(7).End(), 8}} {
+		if got := q.Below(c.physical); got != c.want {
+			t.Errorf("with a gap, below %d: got %d, want %d", c.physical, got, c.want)
+		}
+	}
+	if q := openQueue(t, t.TempDir(), onDisk(4)); q.Below(math.MaxInt64) != 0 {
+		t.Errorf("an empty queue has %d", q.Below(math.MaxInt64))
+	}
+}
+
+func TestSumTellsALackingQueueFromAWholeTable(t *testing.T) {
+	root := t.TempDir()
+	table, err := OpenTable(root, onDisk(4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.Close()
+	fill := func(topic string, id int32, from, to int64) {
+		t.Helper()
+		q, err := table.GetOrCreate(topic, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, q, from, to)
+	}
+	limit := unit(5).End()
+	empty := table.Sum(limit)
+	fill("a", 0, 0, 6)
+	fill("a", 1, 0, 3)
+	fill("b", 0, 0, 1)
+	sum := table.Sum(limit)
+	if empty != 0 || sum == 0 {
+		t.Errorf("sum of nothing %d, of three queues %d", empty, sum)
+	}
+	fill("a", 0, 6, 20)
+	behind, err := table.GetOrCreate("c", 0)
+	if err == nil {
+		err = behind.Put(0, unit(30))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := table.Sum(limit); got != sum {
+		t.Errorf("sum changed from %d to %d by what was put behind", sum, got)
+	}
+	if err := table.Delete("b", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if got := table.Sum(limit); got == sum {
+		t.Error("sum is the same without a queue")
+	}
+	fill("b", 0, 0, 1)
+	if got := table.Sum(limit); got != sum {
+		t.Errorf("sum is %d with the queue built again, was %d", got, sum)
+	}
+	if err := errors.Join(table.Get("a", 1).CutAt(2), table.Get("a", 0).CutAt(5)); err != nil {
+		t.Fatal(err)
+	}
+	if got := table.Sum(limit); got == sum {
+		t.Error("sum is the same without a unit of each of two queues")
+	}
+}
+
 func TestOpenThatFailsGivesEverythingBack(t *testing.T) {
-	dir := writeFiles(t, 4, 0, 3, unitsOf(0, 10))
 	full := errors.New("out of mappings")
 	o, heap := onHeap(4)
 	o.Clean = false
 	for op, mapped := range map[mmaptest.Op]int{mmaptest.OpMap: 0, mmaptest.OpSyncData: 3, mmaptest.OpWrite: 3} {
+		// Behind the end stands something, to be erased.
+		dir := writeFiles(t, 4, 0, 3, append(unitsOf(0, 10), Unit{}, unit(11)))
 		before := len(heap.Trace())
 		heap.Fail(op, full, 1)
 		if _, err := Open(dir, o); !errors.Is(err, full) {
@@ -449,6 +555,6 @@ func TestOpenThatFailsGivesEverythingBack(t *testing.T) {
 		if unmapped != mapped {
 			t.Errorf("%s fails: %d mappings were made, %d removed", op, mapped, unmapped)
 		}
+		wantRange(t, openQueue(t, dir, o), 0, 10)
 	}
-	wantRange(t, openQueue(t, dir, o), 0, 10)
 }

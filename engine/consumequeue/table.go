@@ -36,11 +36,25 @@ type Entry struct {
 	*Queue
 }
 
-// OpenTable loads all queues below root, <root>/<topic>/<queue id>/, several at a
-// time. The root is made if absent. Entries that are no queues are left alone
-// with one warning each. If a queue cannot be opened none is, and the error tells
-// of each.
+// OpenTable loads all queues below root and settles them.
 func OpenTable(root string, o Options) (*Table, error) {
+	t, err := LoadTable(root, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Settle(); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// LoadTable opens all queues below root, <root>/<topic>/<queue id>/, several at a
+// time, and finds their ends. The root is made if absent. Entries that are no
+// queues are left alone with one warning each. If a queue cannot be opened none
+// is, and the error tells of each. But for an empty last file of a queue nothing is
+// changed; until Settle the queues may only be read.
+func LoadTable(root string, o Options) (*Table, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -54,7 +68,7 @@ func OpenTable(root string, o Options) (*Table, error) {
 	}
 	progress := progress{logger: o.Logger, total: len(found), interval: progressInterval, last: time.Now()}
 	err = eachParallel(found, func(e *Entry) error {
-		q, err := open(t.dir(e.Topic, e.ID), t.opt)
+		q, err := load(t.dir(e.Topic, e.ID), t.opt)
 		e.Queue = q
 		progress.done(time.Now())
 		return err
@@ -72,6 +86,24 @@ func OpenTable(root string, o Options) (*Table, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// Settle gives up what lies behind the ends of the queues of LoadTable, durably.
+func (t *Table) Settle() error {
+	return eachParallel(t.All(), func(e *Entry) error {
+		if err := e.settle(); err != nil {
+			return fmt.Errorf("recover consume queue %s: %w", e.dir, err)
+		}
+		return nil
+	})
+}
+
+// CorrectMin does [Queue.CorrectMin] on all queues.
+func (t *Table) CorrectMin(minPhysical int64) {
+	eachParallel(t.All(), func(e *Entry) error {
+		e.CorrectMin(minPhysical)
+		return nil
+	})
 }
 
 // list returns the queues below root by name, not yet opened.

@@ -18,9 +18,7 @@ func (s *Set) load() (files []*File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if found, err = s.removeEmpty(found); err != nil {
-		return nil, err
-	}
+	found = s.setEmptyAside(found)
 	for _, e := range found {
 		seg, err := segment.Open(e.path, 0, &s.opt.Files)
 		if err != nil {
@@ -92,22 +90,31 @@ func readHeader(path string) (Header, error) {
 	return DecodeHeader(head), nil
 }
 
-// removeEmpty removes the files without items from the directory and the list.
-// After an unclean end such a file may have lost its header, so what was made
-// after it lies behind a gap and goes too; the newest first, so that a crash in
-// between hides no gap.
-func (s *Set) removeEmpty(all []found) (keep []found, err error) {
+// setEmptyAside takes the files without items, which a crash during a roll leaves,
+// off the list; Recover removes them. After an unclean end such a file may have lost
+// its header, so what was made after it lies behind a gap and goes too.
+func (s *Set) setEmptyAside(all []found) (keep []found) {
 	keep = slices.Clone(all)
 	for i, f := range slices.Backward(all) {
 		behind := s.opt.Unclean && slices.ContainsFunc(all[:i], found.empty)
 		if !f.empty() && !behind {
 			continue
 		}
-		s.logger.Info("removing an index file that is empty or lies behind a lost one", "file", f.path, "items", max(f.header.Count-1, 0))
-		if err := errors.Join(s.opt.Files.Disk.Remove(f.path), s.opt.Files.Disk.SyncDir(s.dir)); err != nil {
-			return nil, fmt.Errorf("index: remove file: %w", err)
-		}
+		s.empties = append(s.empties, f.path)
 		keep = slices.Delete(keep, i, i+1)
 	}
-	return keep, nil
+	return keep
+}
+
+// removeEmpties removes the files that Load set aside, the newest first, so that a
+// crash in between hides no gap.
+func (s *Set) removeEmpties() error {
+	for _, path := range s.empties {
+		s.logger.Info("removing an index file that is empty or lies behind a lost one", "file", path)
+		if err := errors.Join(s.opt.Files.Disk.Remove(path), s.opt.Files.Disk.SyncDir(s.dir)); err != nil {
+			return fmt.Errorf("index: remove file: %w", err)
+		}
+	}
+	s.empties = nil
+	return nil
 }

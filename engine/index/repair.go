@@ -12,20 +12,24 @@ import (
 // sectorBytes is what a disk writes whole. An item may lie in two sectors.
 const sectorBytes = 512
 
-// recover brings the loaded files into a state that the invariants hold for: all
+// Recover brings the loaded files into a state that the invariants hold for: all
 // that may not be durable after an unclean end, else only those whose header
-// contradicts their items.
-func (s *Set) recover() error {
+// contradicts their items. Files without items are removed. It runs alone, before
+// the first Add; EndPhysical is then what SoundEnd was.
+func (s *Set) Recover() error {
+	if err := s.removeEmpties(); err != nil {
+		return err
+	}
 	files := s.Files()
 	if f := overlapping(files); f != nil {
 		// One stands in the place of another, whose records nothing else knows.
 		s.logger.Warn("index files contradict each other; the index has to be built again from the log", "file", f.Path())
-		return s.cut(0)
+		if err := s.cut(0); err != nil {
+			return err
+		}
+		files = nil
 	}
-	trusted := len(files)
-	if s.opt.Unclean {
-		trusted = durableFiles(files, s.opt.DurableMs)
-	}
+	trusted := s.trusted(files)
 	for i, f := range files {
 		last := i == len(files)-1
 		if i < trusted {
@@ -52,7 +56,59 @@ func (s *Set) recover() error {
 			break
 		}
 	}
-	return s.dropEmpty()
+	if err := s.dropEmpty(); err != nil {
+		return err
+	}
+	s.end = s.EndPhysical()
+	s.settleDurable()
+	return nil
+}
+
+// SoundEnd is the physical offset of the last record whose items Recover will keep,
+// -1 if there is none. It changes nothing.
+func (s *Set) SoundEnd() (end int64, err error) {
+	files := s.Files()
+	if overlapping(files) != nil {
+		return -1, nil
+	}
+	trusted := s.trusted(files)
+	end = -1
+	for i, f := range files {
+		items, physical, believed, err := f.soundEnd(i < trusted)
+		if err != nil {
+			return -1, fmt.Errorf("index: read %s: %w", f.Path(), err)
+		}
+		if items > 0 {
+			end = physical
+		}
+		if !believed && !(items == f.Len() && f.full.Load()) {
+			break
+		}
+	}
+	return end, nil
+}
+
+// soundEnd is how many items of the file can be kept, and the physical offset of
+// the last of them; believed says that they were not looked at one by one.
+func (f *File) soundEnd(trusted bool) (items int, physical int64, believed bool, err error) {
+	if trusted {
+		if ok, err := f.plausible(); ok || err != nil {
+			return f.Len(), f.endPhysical.Load(), true, err
+		}
+	}
+	defer mmap.Recover(&err, mmap.GuardFaults())
+	if items = f.soundItems(DecodeHeader(f.b), math.MaxInt64); items > 0 {
+		physical = f.layout.Item(f.b, items).Physical
+	}
+	return items, physical, false, nil
+}
+
+// trusted is how many of the files need not be checked item by item.
+func (s *Set) trusted(files []*File) int {
+	if s.opt.Unclean {
+		return durableFiles(files, s.opt.DurableMs)
+	}
+	return len(files)
 }
 
 // overlapping returns the first file that begins before the one before it ends.

@@ -68,6 +68,8 @@ type Set struct {
 	syncErr   atomic.Pointer[error]
 	openErr   atomic.Pointer[error] // why no new file could be made, nil when well
 
+	empties []string // of Load for Recover: files to be removed, newest first
+
 	// Of the writer.
 	newest  string // greatest file name so far
 	end     int64  // physical offset of the last item, -1 for none
@@ -75,11 +77,24 @@ type Set struct {
 	retryIn time.Duration
 }
 
-// Open loads the files of dir, which is made if absent. Entries that are no
-// index files are left alone with one warning each. Files without items, which
-// a crash during a roll leaves, are removed. A file of another size than the
-// layout's is an error: it was made with other Slots or Items.
+// Open does [Load] and [Set.Recover].
 func Open(dir string, o Options) (*Set, error) {
+	s, err := Load(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Recover(); err != nil {
+		s.giveUp()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Load opens the files of dir, which is made if absent, and changes nothing: the
+// set can only tell its SoundEnd until Recover. Entries that are no index files
+// are left alone with one warning each. A file of another size than the layout's is
+// an error: it was made with other Slots or Items.
+func Load(dir string, o Options) (*Set, error) {
 	if o.Slots == 0 {
 		o.Slots = DefaultSlots
 	}
@@ -103,19 +118,19 @@ func Open(dir string, o Options) (*Set, error) {
 		return nil, fmt.Errorf("index: open directory: %w", err)
 	}
 	files, err := s.load()
-	if err == nil {
-		s.files.Store(&files)
-		err = s.recover()
-	}
+	s.files.Store(&files)
 	if err != nil {
-		for _, f := range files {
-			f.close()
-		}
+		s.giveUp()
 		return nil, err
 	}
-	s.end = s.EndPhysical()
-	s.settleDurable()
 	return s, nil
+}
+
+// giveUp closes the files of a set that could not be opened.
+func (s *Set) giveUp() {
+	for _, f := range s.Files() {
+		f.close()
+	}
 }
 
 // tail returns the file that takes the next item, a new one if need be.

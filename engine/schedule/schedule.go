@@ -59,10 +59,10 @@ type Service struct {
 	savedAt time.Time
 }
 
-// New returns a service that goes on at offsets, which must be its own. They
-// are brought within the bounds of the queues.
-func New(store Store, levels message.DelayLevels, offsets map[int]int64) *Service {
-	s := &Service{store: store, levels: levels, offsets: offsets, saved: maps.Clone(offsets)}
+// New returns a service that goes on at offsets, brought within the bounds of the
+// queues; saved is what was last saved. Both must be its own.
+func New(store Store, levels message.DelayLevels, offsets, saved map[int]int64) *Service {
+	s := &Service{store: store, levels: levels, offsets: offsets, saved: saved}
 	for level := range levels {
 		s.clamp(level + 1)
 	}
@@ -125,6 +125,15 @@ func (s *Service) deliver(level int, nowMs int64) (worked int, err error) {
 		worked++
 	}
 	return worked, nil
+}
+
+// Saved reports whether all progress is saved, and what the saved offsets add up
+// to. It must not be called beside Step.
+func (s *Service) Saved() (all bool, sum int64) {
+	for _, offset := range s.saved {
+		sum += offset
+	}
+	return maps.Equal(s.offsets, s.saved), sum
 }
 
 // Save makes the progress durable if it has moved.

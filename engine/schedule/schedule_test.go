@@ -48,7 +48,7 @@ func step(t *testing.T, s *Service, now time.Time, want int) {
 
 func TestMessagesAreDeliveredInOrderWhenDueAndOnce(t *testing.T) {
 	shelf := &shelf{units: map[int][]Unit{1: {{10, 2000}, {11, 2000}, {12, 2500}}, 2: {{20, 6000}}}}
-	s := New(shelf, levels, map[int]int64{})
+	s := New(shelf, levels, map[int]int64{}, map[int]int64{})
 	step(t, s, at(1999), 0)
 	step(t, s, at(2000), 2)
 	step(t, s, at(2400), 0)
@@ -62,7 +62,7 @@ func TestMessagesAreDeliveredInOrderWhenDueAndOnce(t *testing.T) {
 
 func TestProgressIsSavedAndGoesOnFromThere(t *testing.T) {
 	shelf := &shelf{units: map[int][]Unit{1: {{10, 2000}, {11, 2000}}}}
-	s := New(shelf, levels, map[int]int64{})
+	s := New(shelf, levels, map[int]int64{}, map[int]int64{})
 	step(t, s, at(2000), 2)
 	if err := s.Save(2000); err != nil {
 		t.Fatal(err)
@@ -75,13 +75,13 @@ func TestProgressIsSavedAndGoesOnFromThere(t *testing.T) {
 	if err := s.Save(2001); err != nil || len(shelf.saves) != saves {
 		t.Fatalf("unchanged progress was saved again (%v)", err)
 	}
-	again := New(shelf, levels, last)
+	again := New(shelf, levels, last, maps.Clone(last))
 	step(t, again, at(9000), 0)
 }
 
 func TestAFailedDeliveryIsTriedAgain(t *testing.T) {
 	shelf := &shelf{units: map[int][]Unit{1: {{10, 2000}}}, fail: errors.New("disk is full")}
-	s := New(shelf, levels, map[int]int64{})
+	s := New(shelf, levels, map[int]int64{}, map[int]int64{})
 	if n, err := s.Step(at(2000)); n != 0 || !errors.Is(err, shelf.fail) {
 		t.Fatalf("got %d, %v; want the failure", n, err)
 	}
@@ -91,7 +91,7 @@ func TestAFailedDeliveryIsTriedAgain(t *testing.T) {
 
 func TestAClockSetBackDelaysNoLongerThanTheLevel(t *testing.T) {
 	shelf := &shelf{units: map[int][]Unit{1: {{10, 1_000_000}}}}
-	s := New(shelf, levels, map[int]int64{})
+	s := New(shelf, levels, map[int]int64{}, map[int]int64{})
 	step(t, s, at(500), 1) // due far ahead of now + 1 s: stored under another clock
 }
 
@@ -100,7 +100,7 @@ func TestOffsetsAreBroughtIntoTheQueue(t *testing.T) {
 		first: map[int]int64{1: 1},
 		units: map[int][]Unit{1: {{10, 2000}, {11, 2000}}, 2: {{20, 2000}}},
 	}
-	s := New(shelf, levels, map[int]int64{1: 0, 2: 77}) // removed by retention; log was cut
+	s := New(shelf, levels, map[int]int64{1: 0, 2: 77}, map[int]int64{1: 0, 2: 77}) // removed by retention; log was cut
 	step(t, s, at(3000), 1)
 	if want := []int64{11}; !slices.Equal(shelf.delivered, want) {
 		t.Fatalf("delivered %v, want %v", shelf.delivered, want)

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -9,22 +10,24 @@ import (
 )
 
 // zeroProbeBytes is how far behind the end Erase looks for stale bytes before
-// it believes that the rest of the file is zero.
+// it believes that the rest of the file is zero, and how much it looks at before it
+// asks the file system again.
 const zeroProbeBytes = 1 << 20
 
 // Erase makes the bytes behind pos zero and durable, so that a truncated tail
-// can never be taken for records again. With all it covers the rest of the
-// file in any case; without it only if there are stale bytes just behind pos.
-// For recovery, which runs alone.
+// can never be taken for records again. With all it looks at the rest of the file;
+// without it only if there are stale bytes just behind pos. Where all is zero
+// nothing is done. For recovery, which runs alone.
 func (f *File) Erase(pos int64, all bool, o *Options) error {
 	if pos >= f.size {
 		return nil
 	}
+	limit := f.size
 	if !all {
-		zero, err := f.zero(pos, min(zeroProbeBytes, f.size-pos))
-		if err != nil || zero {
-			return err
-		}
+		limit = min(pos+zeroProbeBytes, f.size)
+	}
+	if zero, err := f.zeroUpTo(pos, limit); err != nil || zero {
+		return err
 	}
 	// The partial page first, then the whole pages by freeing their blocks.
 	edge := min((pos+pageBytes-1)/pageBytes*pageBytes, f.size)
@@ -67,13 +70,34 @@ func (f *File) eraseWhole(edge int64, o *Options) error {
 	return nil
 }
 
+// zeroUpTo reports whether [pos, limit) holds only zeros, without a look at what
+// the file system says was never written.
+func (f *File) zeroUpTo(pos, limit int64) (bool, error) {
+	for pos < limit {
+		n := min(zeroProbeBytes, limit-pos)
+		if zero, err := f.zero(pos, n); err != nil || !zero {
+			return false, err
+		}
+		next, err := f.NextData(pos + n)
+		if err != nil {
+			return false, err
+		}
+		pos = next
+	}
+	return true, nil
+}
+
 // zero reports whether [pos, pos+n) holds only zeros.
 func (f *File) zero(pos, n int64) (zero bool, err error) {
 	defer mmap.Recover(&err, mmap.GuardFaults())
-	for _, b := range f.data[pos : pos+n] {
-		if b != 0 {
+	const step = 4096
+	var zeros [step]byte
+	for data := f.data[pos : pos+n]; len(data) > 0; {
+		part := data[:min(step, len(data))]
+		if !bytes.Equal(part, zeros[:len(part)]) {
 			return false, nil
 		}
+		data = data[len(part):]
 	}
 	return true, nil
 }

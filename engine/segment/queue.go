@@ -200,6 +200,16 @@ func (q *Queue) Truncate(end int64) error {
 	return nil
 }
 
+// Unsync makes the bytes from the given offset on count as not durable, so that
+// the next Sync of their files covers them. For recovery.
+func (q *Queue) Unsync(from int64) {
+	for _, f := range q.Files() {
+		if pos := max(from-f.base, 0); f.flushed.Load() > pos {
+			f.flushed.Store(pos)
+		}
+	}
+}
+
 // Close gives up all files. Mappings of files that are still held go with
 // their last View.
 func (q *Queue) Close() {

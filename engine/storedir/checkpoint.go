@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"commitlab/engine/fsutil"
 )
 
-// Layout of the checkpoint file, big-endian; the rest is zero.
+// Layout of the checkpoint file, big-endian; the rest is zero, but for the
+// positions, see there.
 //
 //	0   8  commit log is durable for records stored before, epoch ms
 //	8   8  consume queues likewise
@@ -37,10 +39,18 @@ type Checkpoint struct {
 	// Kept as found, for a broker that replicates.
 	MasterFlushedOffset int64
 	ConfirmOffset       int64
+	// Positions say more exactly what the times say, if they are known.
+	Positions Positions
 }
 
-// A CheckpointFile is the open checkpoint of a store.
-type CheckpointFile struct{ f *os.File }
+// A CheckpointFile is the open checkpoint of a store. It is safe for concurrent
+// use.
+type CheckpointFile struct {
+	f *os.File
+
+	mu         sync.Mutex
+	logDurable int64 // guarded by mu; as last noted
+}
 
 // OpenCheckpoint opens the checkpoint and reads it; a missing or empty one is
 // made, durably, and is all zeros. A file too short for its fields is an error.
@@ -93,12 +103,27 @@ func decodeCheckpoint(path string, b []byte) (Checkpoint, error) {
 	return Checkpoint{
 		CommitLogMs: field(commitLogAt), ConsumeQueueMs: field(consumeQueueAt), IndexMs: field(indexAt),
 		MasterFlushedOffset: field(masterFlushedAt), ConfirmOffset: field(confirmAt),
+		Positions: decodePositions(b),
 	}, nil
 }
 
 // Save makes v durable in place. All fields lie in one sector, so a power cut
-// leaves the old or the new values. Not for concurrent use.
+// leaves the old or the new values. A log offset that was noted and is larger
+// stays.
 func (c *CheckpointFile) Save(v Checkpoint) error {
+	if err := c.write(v); err != nil {
+		return fmt.Errorf("write checkpoint: %w", err)
+	}
+	if err := c.f.Sync(); err != nil {
+		return fmt.Errorf("sync checkpoint: %w", err)
+	}
+	return nil
+}
+
+func (c *CheckpointFile) write(v Checkpoint) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v.Positions.LogDurable = max(v.Positions.LogDurable, c.logDurable)
 	b := make([]byte, checkpointBytes)
 	put := func(at int, n int64) { binary.BigEndian.PutUint64(b[at:], uint64(n)) }
 	put(commitLogAt, v.CommitLogMs)
@@ -106,12 +131,23 @@ func (c *CheckpointFile) Save(v Checkpoint) error {
 	put(indexAt, v.IndexMs)
 	put(masterFlushedAt, v.MasterFlushedOffset)
 	put(confirmAt, v.ConfirmOffset)
-	if _, err := c.f.WriteAt(b, 0); err != nil {
+	v.Positions.encode(b)
+	_, err := c.f.WriteAt(b, 0)
+	return err
+}
+
+// NoteLogDurable writes into a checkpoint with known positions up to where the
+// log is durable, and syncs nothing: a process that is killed leaves it, a power
+// cut may take it back to what was saved. It costs one small write.
+func (c *CheckpointFile) NoteLogDurable(offset int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var b [logInvertedAt + 8 - logDurableAt]byte
+	encodeLogDurable(b[:], offset)
+	if _, err := c.f.WriteAt(b[:], logDurableAt); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
 	}
-	if err := c.f.Sync(); err != nil {
-		return fmt.Errorf("sync checkpoint: %w", err)
-	}
+	c.logDurable = offset
 	return nil
 }
 

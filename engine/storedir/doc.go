@@ -1,5 +1,6 @@
 // Package storedir owns what lies in the root of a store directory and is not
-// a log: the directory lock, the abort marker and the checkpoint.
+// a log: the directory lock, the abort marker, the checkpoint, the progress of
+// delayed messages and the list of damaged ranges that were given up.
 //
 //	<root>/
 //	├── commitlog/        00000000000000000000, 00000000001073741824, …

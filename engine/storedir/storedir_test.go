@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -84,5 +85,80 @@ func TestReadingACheckpointMakesNone(t *testing.T) {
 	}
 	if got, err := l.ReadCheckpoint(); err != nil || got != want {
 		t.Fatalf("got %+v, %v; want %+v", got, err, want)
+	}
+}
+
+func TestPositionsAreKeptAndBelongToTheirTimes(t *testing.T) {
+	l := Layout(t.TempDir())
+	f, c, err := l.OpenCheckpoint()
+	if err != nil || c.Positions.Known {
+		t.Fatalf("new checkpoint: got %+v, %v; want no positions", c, err)
+	}
+	want := Checkpoint{CommitLogMs: 1, ConsumeQueueMs: 2, IndexMs: 3, Positions: Positions{
+		Known: true, LogDurable: 4, QueuesDurable: 5, QueuesSum: 1 << 63, Indexed: 6, IndexEnd: -1, DelaysSaved: 7, DelaysSum: 8,
+	}}
+	if err := f.Save(want); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := l.ReadCheckpoint(); err != nil || got != want {
+		t.Fatalf("got %+v, %v; want %+v", got, err, want)
+	}
+	if err := f.NoteLogDurable(1 << 40); err != nil {
+		t.Fatal(err)
+	}
+	want.Positions.LogDurable = 1 << 40
+	if got, err := l.ReadCheckpoint(); err != nil || got != want {
+		t.Errorf("noted: got %+v, %v; want %+v", got, err, want)
+	}
+	old := want
+	old.Positions.LogDurable = 4 // read before it was noted
+	if err := errors.Join(f.Save(old), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := l.ReadCheckpoint(); err != nil || got != want {
+		t.Errorf("saved again: got %+v, %v; want what was noted to stay: %+v", got, err, want)
+	}
+	b, err := os.ReadFile(l.Checkpoint())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// RocketMQ moves its times; a sector may be damaged.
+	for _, at := range []int{7, 15, 23, positionsAt, timesAgainAt + 7, queuesAt, delaysSumAt, sumAt + 7, logDurableAt + 7, logInvertedAt} {
+		b[at] ^= 1
+		if err := os.WriteFile(l.Checkpoint(), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := l.ReadCheckpoint(); err != nil || got.Positions != (Positions{}) {
+			t.Errorf("with byte %d changed: got %+v, %v; want no positions", at, got.Positions, err)
+		}
+		b[at] ^= 1
+	}
+}
+
+func TestSkippedRangesAreKept(t *testing.T) {
+	l := Layout(t.TempDir())
+	if got, err := l.LoadSkipped(); err != nil || len(got) > 0 {
+		t.Fatalf("without a file: got %v, %v", got, err)
+	}
+	want := []SkippedRange{{From: 10, To: 20}, {From: 30, To: 1 << 40}}
+	if err := l.SaveSkipped(want); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := l.LoadSkipped(); err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+	if err := errors.Join(l.SaveSkipped(nil), l.SaveSkipped(nil)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := l.LoadSkipped(); err != nil || len(got) > 0 {
+		t.Errorf("after an empty save: got %v, %v", got, err)
+	}
+	for _, text := range []string{"{", `{"ranges":[{"from":5,"to":5}]}`, `{"ranges":[{"from":5,"to":9},{"from":8,"to":12}]}`, `{"ranges":[{"from":-1,"to":9}]}`} {
+		if err := os.WriteFile(l.Skipped(), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := l.LoadSkipped(); err == nil || !strings.Contains(err.Error(), l.Skipped()) {
+			t.Errorf("%s: got %v, %v; want an error that names the file", text, got, err)
+		}
 	}
 }

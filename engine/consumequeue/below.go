@@ -1,0 +1,53 @@
+package consumequeue
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"sort"
+)
+
+// Below returns the queue offset behind the last unit of a record that ends at or
+// below a log offset; if the queue has none of those any more, the offset of its
+// first message, and 0 if it has no message at all. It does not depend on Min.
+func (q *Queue) Below(physical int64) int64 {
+	files := q.files.Files()
+	last, u, ok := q.lastMessage(q.max.Load())
+	if !ok || len(files) == 0 {
+		return 0
+	}
+	if u.End() <= physical {
+		return last + 1
+	}
+	first := files[0].Base() / UnitBytes
+	// Pre-fill units stand for the last message before them.
+	n := sort.Search(int(last-first), func(i int) bool {
+		u, err := q.at(first + int64(i))
+		if err != nil || !u.Valid() || u.IsPrefill() {
+			if _, u, ok = q.lastMessage(first + int64(i)); !ok {
+				return false
+			}
+		}
+		return u.End() > physical
+	})
+	if before, _, ok := q.lastMessage(first + int64(n)); ok {
+		return before + 1
+	}
+	return q.firstMessage(first, last+1)
+}
+
+// Sum tells this table from one that lacks a queue, or units of one, of the
+// records that end at or below a log offset. It is the same whatever was put
+// behind. It is no checksum of the units.
+//
+// Note: a simple hash will not do. Two queues that lack one unit each must not
+// cancel out in the sum.
+func (t *Table) Sum(physical int64) (sum uint64) {
+	for _, e := range t.All() {
+		if n := e.Below(physical); n > 0 {
+			text := binary.BigEndian.AppendUint32([]byte(e.Topic), uint32(e.ID))
+			digest := sha256.Sum256(binary.BigEndian.AppendUint64(text, uint64(n)))
+			sum += binary.BigEndian.Uint64(digest[:])
+		}
+	}
+	return sum
+}
