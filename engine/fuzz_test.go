@@ -54,6 +54,7 @@ func newFuzzRun(t *testing.T, w *fuzzStore, way byte, harm []byte) *fuzzRun {
 	}
 	u := &fuzzRun{fuzzStore: w, mutation: mutate(state, harm), opt: w.opt, dir: filepath.Join(scratch(t), "store")}
 	u.opt.Damage = []string{DamageRefuse, DamageSkip, DamageTruncate}[way>>1%3]
+	u.opt.RecoverFrom = RecoverFirst // files that another rule trusts are not looked at
 	u.opt.RecoveryWorkers = 1 + int(way>>4%3)
 	u.files.write(t, u.dir)
 	u.whole = u.firstHarm()

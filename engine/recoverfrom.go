@@ -114,13 +114,17 @@ func depart(d directory) departure {
 	return from
 }
 
-// indexed is the log offset below which the index has all keys.
+// indexed is the log offset below which the index has all keys. Of the last record
+// that it keeps some may be missing, unless it was closed in order.
 func (d *directory) indexed() int64 {
 	p := d.saved.Positions
-	if p.Known && p.Indexed > 0 && d.indexEnd >= p.IndexEnd {
-		return max(p.Indexed, d.indexEnd)
+	if !p.Known || d.indexEnd != p.IndexEnd {
+		return d.indexEnd // -1: from the first record on
 	}
-	return d.indexEnd // -1: from the first record on
+	if d.clean || d.indexEnd < 0 {
+		return p.Indexed
+	}
+	return d.indexEnd
 }
 
 func bounded(first, offset, end int64) int64 { return min(max(offset, first), end) }
