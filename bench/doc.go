@@ -10,7 +10,7 @@
 //	result     what is kept of a run: manifest, latency log, counters, outliers
 //	study      what is compared: cells, blocks and their order, a process each
 //	stat       what a comparison may conclude
-//	report     how results are shown
+//	report     how results are shown: comparisons, figures (chart), profiles by function (hotspot)
 //	profile    profiles of exactly the measured window
 //	host       what the machine is, and what about it spoils a result
 //	torture    not how fast, but whether: kills stores and checks what is left

@@ -55,8 +55,9 @@ var picture = map[string][]string{
 	"bench/torture": {
 		"engine", "engine/audit", "engine/message", "engine/segment", "engine/mmap", "engine/mmap/mmaptest", "bench/workload",
 	},
-	"bench/report": {"bench/result", "bench/stat", "bench/host", "bench/report/chart"},
-	"bench":        {},
+	"bench/report/hotspot": {},
+	"bench/report":         {"bench/result", "bench/stat", "bench/host", "bench/report/chart"},
+	"bench":                {},
 
 	"cmd/loadgen": {
 		"engine", "engine/audit", "engine/fsutil",

@@ -12,6 +12,9 @@
 //	          counters.jsonl         one line per interval: CountersLine
 //	          outliers.jsonl         one line per slow operation: Outlier
 //	        001~1/                   an earlier attempt at it
+//	  20260102T150405Z-append-tuned/ a run on its own: the same files
+//	    profiled/                    the run once more, with profilers on: the same files, and
+//	      append-tuned.cpu.pprof     one file per kind of profile
 //
 // A tag is "<operation>.<kind>", such as "append.service", or "hiccup". The
 // operations "append.inside" and "append.outside" are those of append once more,

@@ -75,7 +75,7 @@ func (c *runCommand) Run(ctx context.Context, con console) error {
 	}
 	if len(profiles) > 0 && end.Status != result.Interrupted {
 		r.Profiles = profiles
-		if _, err := c.measure(ctx, con, r, filepath.Join(out, "profiled")); err != nil {
+		if _, err := c.measure(ctx, con, r, filepath.Join(out, result.ProfiledDir)); err != nil {
 			return err
 		}
 	}
