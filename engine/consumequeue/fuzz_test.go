@@ -178,3 +178,31 @@ func FuzzExtRecover(f *testing.F) {
 		}
 	})
 }
+
+// Any bytes decode as a unit, and encode to the same bytes. What counts as a unit
+// of a message has an end, is not taken for a filler, and its tags code for an
+// address only if that leads somewhere.
+func FuzzUnit(f *testing.F) {
+	for _, u := range []Unit{{}, prefill, unit(3), {PhysicalOffset: -1, Size: 1}, {PhysicalOffset: 1<<63 - 1, Size: 1}, {TagsCode: extAddress(0), Size: 1}, {TagsCode: -1 << 63, Size: 1}} {
+		b := make([]byte, UnitBytes)
+		EncodeUnit(b, u)
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) < UnitBytes {
+			return
+		}
+		u := DecodeUnit(b)
+		again := make([]byte, UnitBytes)
+		EncodeUnit(again, u)
+		if !bytes.Equal(again, b[:UnitBytes]) {
+			t.Fatalf("%x encodes to %x", b[:UnitBytes], again)
+		}
+		if u.Valid() && u.End() <= u.PhysicalOffset {
+			t.Fatalf("%+v ends at %d", u, u.End())
+		}
+		if IsExtAddress(u.TagsCode) && (extOffset(u.TagsCode) < 0 || extOffset(u.TagsCode) > maxExtOffset) {
+			t.Fatalf("tags code %d leads to %d", u.TagsCode, extOffset(u.TagsCode))
+		}
+	})
+}

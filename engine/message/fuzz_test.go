@@ -2,6 +2,8 @@ package message
 
 import (
 	"bytes"
+	"errors"
+	"strings"
 	"testing"
 )
 
@@ -127,6 +129,36 @@ func FuzzBatch(f *testing.F) {
 		got, err := AppendBatch(nil, members...)
 		if err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("%v\n got %x\nwant %x", err, got, want)
+		}
+	})
+}
+
+// What is taken apart as an id is put together again to the same characters, but
+// for their case. An IPv4 address in IPv6 form, which Java has no id of, becomes
+// short.
+func FuzzIDs(f *testing.F) {
+	f.Add("0A00000100002A9F0000000000000400")
+	f.Add("0a00000100002a9f7fffffffffffffff")
+	f.Add("20010DB800000000000000000000000100002A9F8000000000000000")
+	f.Add("7F00000112345678ABCD000102030405")
+	f.Add("00000000000000000000FFFF7F00000112345678ABCD000102030405")
+	f.Add("00000000000000000000FFFF0A00000100002A9F0000000000000400")
+	f.Add("7F00000")
+	f.Add("")
+	f.Fuzz(func(t *testing.T, id string) {
+		if host, offset, err := ParseOffsetID(id); err == nil {
+			if got := OffsetID(host, offset); !host.Addr().Is4In6() && !strings.EqualFold(got, id) {
+				t.Fatalf("%q is record %d at %v, whose id is %q", id, offset, host, got)
+			}
+		} else if !errors.Is(err, ErrBadID) {
+			t.Fatalf("error of another kind: %v", err)
+		}
+		if u, err := ParseUniqueID(id); err == nil {
+			if got := u.String(); !u.Addr.Is4In6() && !strings.EqualFold(got, id) {
+				t.Fatalf("%q is %+v, whose characters are %q", id, u, got)
+			}
+		} else if !errors.Is(err, ErrBadID) {
+			t.Fatalf("error of another kind: %v", err)
 		}
 	})
 }
