@@ -138,3 +138,34 @@ func TestUnavailablePeerIsRunWhenItIsThere(t *testing.T) {
 		t.Errorf("with Java: tally %+v, error %v; want the six that were missing, and two that stand", tally, err)
 	}
 }
+
+// The built-in study can be planned, runs the real store in every scenario, and
+// has blocks enough for its claims.
+func TestPlanOfPeer(t *testing.T) {
+	spec, ok := FindNamed("peer")
+	if !ok {
+		t.Fatal("there is no built-in study peer")
+	}
+	study, err := spec.Plan(Room{Disk: 60 << 30, Memory: 20 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	peers, cells := map[string]int{}, map[string]int{}
+	for _, c := range study.Cells {
+		cells[c.Scenario+" "+c.Pace]++
+		if peer.Has(c.Options) {
+			peers[c.Scenario+" "+c.Pace]++
+		}
+	}
+	if len(cells) != 8 {
+		t.Errorf("loads are %v, want 8", cells)
+	}
+	for load, n := range cells {
+		if peers[load] < 2 || n-peers[load] < 2 {
+			t.Errorf("%s: %d of %d cells are the peer's, want it twice for the noise floor, and two of the engine", load, peers[load], n)
+		}
+	}
+	if got, want := len(study.Order), 39*8; got != want {
+		t.Errorf("%d runs, want %d", got, want)
+	}
+}

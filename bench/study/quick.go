@@ -12,6 +12,7 @@ var Named = []struct {
 	Doc  string // one line
 }{
 	{quick, "a first look in about 75 s: RocketMQ's defaults, RocketMQ warmed up and this engine at 200,000 messages of 1 KiB per second"},
+	{peerStudy, "RocketMQ's own store on a Java virtual machine beside this engine: append, sync, dispatch, lookup, destroy; some 30 min, needs Java and Maven"},
 }
 
 // quick compares the three configurations that a newcomer asks for, and the

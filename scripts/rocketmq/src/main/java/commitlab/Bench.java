@@ -18,7 +18,7 @@ import org.apache.rocketmq.common.MQVersion;
  * by bench/measure.
  *
  * <pre>
- * plan ─► throw-away store: the operation for a second, so that it is compiled
+ * plan ─► throw-away store: the operation, until it is compiled
  *      ─► the store: set up ─► BenchLoad (warm-up, window, drain) ─► verify ─► close
  *      ─► latency.hlog, ticks.jsonl, outliers.jsonl, and last outcome.json
  * </pre>
@@ -27,9 +27,15 @@ import org.apache.rocketmq.common.MQVersion;
  * like any other.
  */
 final class Bench {
-    /** How long the operation is done before anything counts; scenarios that write use a store of small files for it. */
+    /**
+     * How long the operation is done before anything counts: by scenarios that write, on a store
+     * of small files; by those that read, on their own. The others do the same again and again
+     * for seconds, and compile it in their set-up.
+     */
     private static final long COMPILE_NS = 1_500_000_000L;
     private static final int COMPILE_FILE_BYTES = 64 << 20;
+    private static final List<String> WRITE = List.of("append", "append_sync", "dispatch");
+    private static final List<String> READ = List.of("lookup", "get");
 
     private final Path dir;
     private final BenchPlan plan;
@@ -78,19 +84,17 @@ final class Bench {
 
     /** Null if the run was cancelled before it began. */
     private BenchLoad measure() throws Exception {
-        BenchScenario scenario;
-        if (writes()) {
+        if (WRITE.contains(plan.scenario)) {
             Path away = dir.resolve("warm-up");
-            scenario = scenario(plan.warmUp(COMPILE_NS), away, COMPILE_FILE_BYTES);
-            scenario.setUp();
-            compile(scenario);
-            scenario.close();
+            BenchScenario first = scenario(plan.warmUp(COMPILE_NS), away, COMPILE_FILE_BYTES);
+            first.setUp();
+            compile(first);
+            first.close();
             remove(away);
-            scenario = scenario(plan, dir.resolve("store"), 0);
-            scenario.setUp();
-        } else {
-            scenario = scenario(plan, dir.resolve("store"), 0);
-            scenario.setUp();
+        }
+        BenchScenario scenario = scenario(plan, dir.resolve("store"), 0);
+        scenario.setUp();
+        if (READ.contains(plan.scenario)) {
             compile(scenario);
         }
         System.gc(); // what comes before is not part of it
@@ -130,10 +134,6 @@ final class Bench {
         return !cancelled;
     }
 
-    private boolean writes() {
-        return List.of("append", "append_sync", "dispatch").contains(plan.scenario);
-    }
-
     private static BenchScenario scenario(BenchPlan plan, Path dir, int fileBytes) {
         switch (plan.scenario) {
             case "append":
@@ -160,7 +160,7 @@ final class Bench {
         target.addProperty("store", "RocketMQ " + MQVersion.getVersionDesc(MQVersion.CURRENT_VERSION));
         target.addProperty("runtime", System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version"));
         target.addProperty("flags", ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
-            .filter(a -> !a.startsWith("--add-")).collect(Collectors.joining(" ")));
+            .filter(a -> !a.startsWith("--add-") && !a.startsWith("-Duser.home=")).collect(Collectors.joining(" ")));
         return target;
     }
 

@@ -63,7 +63,6 @@ final class BenchRebuild extends BenchFilled {
     public void verify() throws Exception {
         store = BenchStore.open(plan, dir, 0);
         super.verify();
-        store.close();
     }
 
     /** The store is open only within an operation. */
