@@ -31,9 +31,10 @@ type retainer struct {
 	*destructions
 	data *workload.Workload
 
-	recent recent
-	mostAt int64       // bytes of the log at which the run ends: deletion does not keep up
-	behind atomic.Bool // it got there
+	recent  recent
+	follows bool        // dispatch is on; immutable after Setup
+	mostAt  int64       // bytes of the log at which the run ends: deletion does not keep up
+	behind  atomic.Bool // it got there
 
 	stop    context.CancelFunc
 	lookers sync.WaitGroup
@@ -83,10 +84,13 @@ func needRolling(o *engine.Options, flush string) error {
 	if o.DeleteFileIntervalMs == 0 {
 		o.DeleteFileIntervalMs = 10
 	}
+	if o.Dispatch == engine.Off {
+		return nil // then append is the only bystander
+	}
 	return needDispatch(o)
 }
 
-// Setup opens the store and starts the lookups.
+// Setup opens the store and starts the lookups, if messages can be found.
 func (r *retainer) Setup(ctx context.Context) (err error) {
 	if r.data, err = workload.New(r.spec.Workload); err != nil {
 		return err
@@ -95,6 +99,10 @@ func (r *retainer) Setup(ctx context.Context) (err error) {
 		return err
 	}
 	ctx, r.stop = context.WithCancel(context.Background())
+	if r.spec.Options.Dispatch == engine.Off {
+		return nil
+	}
+	r.follows = true
 	r.lookers.Go(func() {
 		if err := r.lookUp(ctx); err != nil {
 			err = fmt.Errorf("lookup beside the load: %w", err)
@@ -125,6 +133,9 @@ func (r *retainer) Op(w *measure.Worker) error {
 	w.Note(noteOffset, result.PhysicalOffset)
 	if result.PhysicalOffset > 0 && result.PhysicalOffset%r.spec.Options.CommitLogFileBytes == 0 {
 		w.Observe(opRoll, w.Now()-start)
+	}
+	if !r.follows {
+		return nil
 	}
 	if writer.last.sequence%followEvery == 0 {
 		r.recent.add(recentMessage{awaited{end: result.End(), at: w.Now()}, w.ID, writer.last})

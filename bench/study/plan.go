@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -166,8 +167,10 @@ func (s Spec) cells(sc ScenarioSpec, configs []resolvedConfig, room Room) ([]res
 	var cells []result.Cell
 	var errs []error
 	for _, c := range configs {
-		spec.Options = c.options
+		var setErr error
+		spec.Options, setErr = sc.over(c)
 		resolved, err := found.Resolve(spec)
+		err = errors.Join(setErr, err)
 		var set any = resolved.Options
 		if c.peer != nil && err == nil {
 			set, err = c.peer.Resolve(found.Name, pacer)
@@ -268,6 +271,19 @@ func (sc ScenarioSpec) only(configs []resolvedConfig, twin bool) ([]resolvedConf
 		picked = append(picked, again)
 	}
 	return picked, errors.Join(errs...)
+}
+
+// over puts the scenario's options over those of a configuration.
+func (sc ScenarioSpec) over(c resolvedConfig) (engine.Options, error) {
+	if c.peer != nil && len(sc.Set) > 0 {
+		return c.options, errors.New("set: the options of a scenario are this engine's, and the configuration is of a peer")
+	}
+	options := c.options
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(sc.Set)) {
+		errs = append(errs, scenario.Set(&options, key, sc.Set[key]))
+	}
+	return options, errors.Join(errs...)
 }
 
 // slots draws the order: in each block every cell once, the configurations of

@@ -13,6 +13,7 @@ var Named = []struct {
 }{
 	{quick, "a first look in about 75 s: RocketMQ's defaults, RocketMQ warmed up and this engine at 200,000 messages of 1 KiB per second"},
 	{peerStudy, "RocketMQ's own store on a Java virtual machine beside this engine: append, sync, dispatch, lookup, destroy; some 30 min, needs Java and Maven"},
+	{destroyStrategies, "how old files are best taken down while a log is written: five ways beside a log that keeps all, about 30 min"},
 }
 
 // quick compares the three configurations that a newcomer asks for, and the

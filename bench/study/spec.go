@@ -78,6 +78,8 @@ type ScenarioSpec struct {
 	// Pressure is put on beside the load, such as held-readers=8,page-writer=200MB/s;
 	// see package pressure.
 	Pressure string `yaml:"pressure" json:"pressure,omitempty"`
+	// Set puts options over each configuration, as ConfigSpec.Set does.
+	Set map[string]string `yaml:"set" json:"set,omitempty"`
 	// Only names those of Configs that run this scenario; the first is what the
 	// others are compared with. Default: all.
 	Only []string `yaml:"only" json:"only,omitempty"`

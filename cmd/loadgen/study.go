@@ -17,10 +17,12 @@ import (
 
 // studyCommand runs a study or goes on with one.
 type studyCommand struct {
-	Study string `arg:"" default:"quick" help:"A study file (YAML), the name of a built-in study, or the result directory of a study to go on with."`
-	Dir   string `placeholder:"DIR" help:"Where the stores live while they are measured; default inside the result. Choose the disk with it."`
-	Out   string `default:"results" help:"Directory in which the result directory <utc>-<name> is made."`
-	Quiet bool   `short:"q" help:"No progress."`
+	Study    string        `arg:"" default:"quick" help:"A study file (YAML), the name of a built-in study, or the result directory of a study to go on with."`
+	Dir      string        `placeholder:"DIR" help:"Where the stores live while they are measured; default inside the result. Choose the disk with it."`
+	Blocks   int           `placeholder:"N" help:"Blocks, instead of what the study says."`
+	Duration time.Duration `placeholder:"TIME" help:"Measured window of a run, instead of what the study says."`
+	Out      string        `default:"results" help:"Directory in which the result directory <utc>-<name> is made."`
+	Quiet    bool          `short:"q" help:"No progress."`
 }
 
 // Run runs the study and prints the comparison. After an interrupt it prints
@@ -71,6 +73,12 @@ func (c *studyCommand) open() (*result.Dir, study.Spec, error) {
 			return nil, spec, usage(err)
 		}
 	}
+	if c.Blocks != 0 {
+		spec.Blocks, spec.Exploratory = c.Blocks, true // too few are said to be too few
+	}
+	if c.Duration != 0 {
+		spec.Duration = study.Duration(c.Duration)
+	}
 	where := c.Dir
 	if where == "" {
 		where = c.Out
@@ -84,6 +92,12 @@ func (c *studyCommand) open() (*result.Dir, study.Spec, error) {
 		return nil, spec, usage(err)
 	}
 	plan.Command = commandOf("study", c.Study)
+	if c.Blocks != 0 {
+		plan.Command = append(plan.Command, "--blocks", fmt.Sprint(c.Blocks))
+	}
+	if c.Duration != 0 {
+		plan.Command = append(plan.Command, "--duration", c.Duration.String())
+	}
 	if c.Dir != "" {
 		plan.Command = append(plan.Command, "--dir", c.Dir)
 	}
