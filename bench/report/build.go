@@ -81,10 +81,10 @@ func (b *builder) cell(r *result.Run, dir *result.Dir, side string) (*cellBuilde
 	}
 	maps.DeleteFunc(parameters, func(name, _ string) bool { return !isParameter(name) })
 
-	groupKey := strings.Join([]string{m.Scenario, m.Pace, fmt.Sprint(m.Workers), fmt.Sprint(parameters)}, "\x00")
+	groupKey := strings.Join([]string{m.Scenario, m.Pace, m.Pressure, fmt.Sprint(m.Workers), fmt.Sprint(parameters)}, "\x00")
 	g := b.groups[groupKey]
 	if g == nil {
-		g = &Group{Scenario: m.Scenario, Primary: m.Primary, Pace: m.Pace, Closed: m.Closed, Workers: m.Workers, Parameters: parameters}
+		g = &Group{Scenario: m.Scenario, Primary: m.Primary, Pace: m.Pace, Pressure: m.Pressure, Closed: m.Closed, Workers: m.Workers, Parameters: parameters}
 		b.groups[groupKey] = g
 		b.report.Groups = append(b.report.Groups, g)
 	}

@@ -147,9 +147,10 @@ func (r *Report) limits() []string {
 		"One machine, one disk, one moment: the ratios may be other on yours. Run the study there.",
 		"The largest value is a single operation; it says that such a thing happens and not how often.",
 	}
-	closed, async, peers := false, false, false
+	closed, async, peers, pressed := false, false, false, false
 	for _, g := range r.Groups {
 		closed = closed || g.Closed
+		pressed = pressed || g.Pressure != ""
 		for _, c := range g.Cells {
 			async = async || strings.Contains(c.Options["flush"], "async")
 			peers = peers || c.isPeer()
@@ -164,6 +165,9 @@ func (r *Report) limits() []string {
 	if async {
 		out = append(out, "With asynchronous flush an operation ends before its message is on disk: a power cut loses what was not yet synced. Such figures do not compare with those of synchronous flush.")
 	}
-	return append(out, "The generator runs inside the process it measures and shares its processors; slip time and hiccups show how much that disturbed it.",
-		"Nothing here was measured under memory pressure, on a full disk, or beside other load, unless the scenario says so.")
+	out = append(out, "The generator runs inside the process it measures and shares its processors; slip time and hiccups show how much that disturbed it.")
+	if pressed {
+		return append(out, "What went on beside the load did what the table of pressure says, and no more; what it was meant to stand for may do otherwise.")
+	}
+	return append(out, "Nothing here was measured under memory pressure, on a full disk, or beside other load, unless the scenario says so.")
 }

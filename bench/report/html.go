@@ -97,6 +97,7 @@ func (g *Group) section() section {
 		o := &s.Operations[byOp[op]]
 		o.Tables = append(o.Tables, g.latencyTable(tag))
 	}
+	s.After = append(s.After, g.besideTables()...)
 	if t := g.disturbanceTable(); len(t.Rows) > 0 {
 		s.After = append(s.After, t)
 	}

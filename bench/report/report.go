@@ -29,7 +29,8 @@ type Group struct {
 	Scenario   string
 	Primary    string // the operation the scenario is about
 	Pace       string
-	Closed     bool // closed loop: there are no due times and so no response time
+	Pressure   string // put on beside the load, "" for none
+	Closed     bool   // closed loop: there are no due times and so no response time
 	Workers    int
 	Parameters map[string]string // the scenario's, flattened; equal in all cells
 	Cells      []*Cell

@@ -11,7 +11,8 @@ import (
 )
 
 // Tags returns the tags that any cell of the group has, the primary operation
-// first, the hiccup meter left out.
+// first. The hiccup meter is left out, the parts of bystanders, and operations
+// that may occur and did not.
 func (g *Group) Tags() []string {
 	set := map[string]bool{}
 	for _, c := range g.Cells {
@@ -20,6 +21,10 @@ func (g *Group) Tags() []string {
 		}
 	}
 	delete(set, result.HiccupTag)
+	maps.DeleteFunc(set, func(tag string, _ bool) bool {
+		op, _ := splitTag(tag)
+		return isPart(tag) || op != g.Primary && !g.has(tag)
+	})
 	tags := slices.Collect(maps.Keys(set))
 	slices.SortFunc(tags, func(x, y string) int { return compareTags(g.Primary, x, y) })
 	return tags

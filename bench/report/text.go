@@ -71,6 +71,9 @@ func (r *Report) title() string {
 // heading names a group: scenario, pace and parameters.
 func (g *Group) heading() string {
 	parts := []string{g.Scenario, paceText(g.Pace, g.Closed), counted(g.Workers, "worker")}
+	if g.Pressure != "" {
+		parts = append(parts, "under "+g.Pressure)
+	}
 	for _, name := range sortedKeys(g.Parameters) {
 		if repeated[name] {
 			continue
@@ -89,6 +92,7 @@ func (g *Group) tables(runs bool) []table {
 		}
 		tables = append(tables, g.latencyTable(tag))
 	}
+	tables = append(tables, g.besideTables()...)
 	if t := g.disturbanceTable(); len(t.Rows) > 0 {
 		tables = append(tables, t)
 	}
@@ -99,6 +103,21 @@ func (g *Group) tables(runs bool) []table {
 		tables = append(tables, g.runsTable())
 	} else if t := g.runsTable(); len(t.Notes) > 0 {
 		tables = append(tables, table{ID: t.ID, Title: t.Title, Notes: t.Notes})
+	}
+	return tables
+}
+
+// besideTables are about what went on beside the operations.
+func (g *Group) besideTables() []table {
+	var tables []table
+	if t := g.bystanderTable(); len(t.Rows) > 0 {
+		tables = append(tables, t)
+	}
+	if len(g.destroying()) > 0 {
+		tables = append(tables, g.destructionTable())
+	}
+	if t := g.pressureTable(); len(t.Rows) > 0 {
+		tables = append(tables, t)
 	}
 	return tables
 }

@@ -12,8 +12,8 @@ import "time"
 //	punch        the same with holes
 //	recycle      the file becomes the next one to be written
 //
-// Files of 16 MiB make a run of some seconds see a dozen of them come and go. The
-// first scenario has a schedule, as a store in use has; on a machine that cannot
+// Files are so small that a run of some seconds sees a dozen of them come and go.
+// The first scenario has a schedule, as a store in use has; on a machine that cannot
 // keep one its runs are invalid, and the other two, closed loops, tell what can be
 // told there. The third asks what recycling does for the rate that can be
 // sustained, compared with background: it is without dispatch, which would be the
@@ -36,13 +36,11 @@ var destroyStrategies = Spec{
 		{Name: "recycle", Base: "tuned", Set: map[string]string{"destroy": "recycle"}},
 	},
 	Scenarios: []ScenarioSpec{
-		{Scenario: "retention", Name: "async", Rate: "40000", Set: smallFiles},
-		{Scenario: "retention_sync", Name: "sync", Set: smallFiles, MaxBytes: 3 << 30},
+		{Scenario: "retention", Name: "async", Rate: "40000", Set: map[string]string{"commitLogFileBytes": "16MiB"}},
+		{Scenario: "retention_sync", Name: "sync", Set: map[string]string{"commitLogFileBytes": "4MiB"}, MaxBytes: 3 << 30},
 		{
 			Scenario: "retention", Name: "sustained", Set: map[string]string{"dispatch": "off"}, MaxBytes: 3 << 30,
 			Only: []string{"background", "kept", "inline", "stepwise", "punch", "recycle"},
 		},
 	},
 }
-
-var smallFiles = map[string]string{"commitLogFileBytes": "16MiB"}
