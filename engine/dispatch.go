@@ -67,8 +67,6 @@ func (d *dispatcher) limit() int64 {
 // Step dispatches up to about dispatchStepBytes and returns the number of
 // records.
 func (d *dispatcher) Step(time.Time) (worked int, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	from := d.at.Load()
 	limit := d.limit()
 	if from >= limit {
