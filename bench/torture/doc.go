@@ -55,6 +55,8 @@
 //	DIR/before-R    the store as it was before the last round
 //	DIR/violation-R the store in which something was found to be wrong
 //	DIR/ledger      what the store holds, round by round
+//	DIR/clone, base, synced     of the round under way: what a power cut leaves, the
+//	                            store after the last one, and what was synced since
 //
 // # Concurrency
 //

@@ -96,11 +96,11 @@ func (l *lifeLog) durable() int64 {
 	return max(l.waited, l.flushed)
 }
 
-// A Loss is what a life cost: acknowledged messages that are gone, lawfully.
-type Loss struct {
-	Messages int   `json:"messages"`
-	Bytes    int64 `json:"bytes"`   // of the log, from the first lost message to the end of the last
-	Allowed  int64 `json:"allowed"` // bytes that it could have cost
+// A loss is what a life cost: acknowledged messages that are gone, lawfully.
+type loss struct {
+	messages int
+	bytes    int64 // of the log, from the first lost message to the end of the last
+	allowed  int64 // bytes that it could have cost
 }
 
 // A verdict collects what is wrong. A limit keeps one fault from filling pages.
@@ -121,7 +121,7 @@ func (v *verdict) wrong(format string, args ...any) {
 
 // judge decides about the records that follow those of the ledger, in the order of
 // the log, given what the lives of the round told. It returns what each life cost.
-func judge(v *verdict, l *ledger, records []stored, lives []*lifeLog) []Loss {
+func judge(v *verdict, l *ledger, records []stored, lives []*lifeLog) []loss {
 	byWorker := make(map[[2]int]*lifeLog)
 	for _, life := range lives {
 		byWorker[[2]int{life.Round, life.Number}] = life
@@ -133,7 +133,7 @@ func judge(v *verdict, l *ledger, records []stored, lives []*lifeLog) []Loss {
 		at[r.offset] = r
 		forms[form{r.ID, r.kind}] = r
 	}
-	var losses []Loss
+	var losses []loss
 	for i, life := range lives {
 		losses = append(losses, judgeLife(v, life, requiredOf(life, lives[i+1:]), at, forms))
 	}
@@ -205,9 +205,9 @@ func judgeRecords(v *verdict, l *ledger, records []stored, lives map[[2]int]*lif
 
 // judgeLife demands that the acknowledged messages of a life are where they were
 // acknowledged, up to some offset that does not lie before the one required.
-func judgeLife(v *verdict, life *lifeLog, required int64, at map[int64]stored, forms map[form]stored) (loss Loss) {
+func judgeLife(v *verdict, life *lifeLog, required int64, at map[int64]stored, forms map[form]stored) (cost loss) {
 	end := life.ackedEnd()
-	loss.Allowed = max(0, end-required)
+	cost.allowed = max(0, end-required)
 	slices.SortFunc(life.acks, func(a, b ack) int { return cmp.Compare(a.offset, b.offset) })
 	var gone *ack
 	for i := range life.acks {
@@ -221,9 +221,9 @@ func judgeLife(v *verdict, life *lifeLog, required int64, at map[int64]stored, f
 			}
 			if gone == nil {
 				gone = a
-				loss.Bytes = end - a.offset
+				cost.bytes = end - a.offset
 			}
-			loss.Messages++
+			cost.messages++
 			if a.end() <= required {
 				v.wrong("%v is lost: acknowledged at offset %d with %d bytes, and all up to %d had to survive", a.ID, a.offset, a.size, required)
 			}
@@ -236,5 +236,5 @@ func judgeLife(v *verdict, life *lifeLog, required int64, at map[int64]stored, f
 			v.wrong("%v at offset %d has %d bytes and queue offset %d; acknowledged were %d and %d", a.ID, a.offset, r.size, r.queueOffset, a.size, a.queueOffset)
 		}
 	}
-	return loss
+	return cost
 }

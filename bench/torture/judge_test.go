@@ -143,9 +143,9 @@ func TestWhatWasRecoveredHasSurvived(t *testing.T) {
 func TestLossIsMeasured(t *testing.T) {
 	l, records, life := aRound()
 	life.plan, life.flushed = Life{Death: Power}, 120
-	loss := judge(&verdict{}, l, records[:1], []*lifeLog{life})[0]
-	if want := (Loss{Messages: 2, Bytes: 110, Allowed: 140}); loss != want {
-		t.Errorf("got %+v, want %+v", loss, want)
+	cost := judge(&verdict{}, l, records[:1], []*lifeLog{life})[0]
+	if want := (loss{messages: 2, bytes: 110, allowed: 140}); cost != want {
+		t.Errorf("got %+v, want %+v", cost, want)
 	}
 }
 

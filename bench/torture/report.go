@@ -91,17 +91,17 @@ func (r *Report) window(l *lifeLog) *Window {
 }
 
 // count enters a life and what it cost.
-func (r *Report) count(l *lifeLog, loss Loss) {
+func (r *Report) count(l *lifeLog, cost loss) {
 	r.Lives[l.plan.Death]++
 	r.Sent += int64(len(l.fates))
 	r.Acked += int64(len(l.acks))
 	w := r.window(l)
 	w.Lives++
 	w.Acked += int64(len(l.acks))
-	w.Lost += int64(loss.Messages)
-	w.MostMessages = max(w.MostMessages, loss.Messages)
-	w.MostBytes = max(w.MostBytes, loss.Bytes)
-	w.AllowedBytes = max(w.AllowedBytes, loss.Allowed)
+	w.Lost += int64(cost.messages)
+	w.MostMessages = max(w.MostMessages, cost.messages)
+	w.MostBytes = max(w.MostBytes, cost.bytes)
+	w.AllowedBytes = max(w.AllowedBytes, cost.allowed)
 }
 
 // Text writes the report for people.

@@ -189,8 +189,8 @@ func (r *runner) check(ctx context.Context, v *verdict, round Round, lives []*li
 		if err != nil {
 			return err
 		}
-		for i, loss := range judge(v, r.ledger, records, lives) {
-			r.report.count(lives[i], loss)
+		for i, cost := range judge(v, r.ledger, records, lives) {
+			r.report.count(lives[i], cost)
 		}
 		if len(v.found) > 0 {
 			return nil
