@@ -31,6 +31,24 @@ type Checks struct {
 	Audits  int64 `json:"audits"`
 }
 
+// oldest takes in where the log begins: where it did, or, if its size is limited,
+// later, but not by more than the limit asks for.
+func (c *checker) oldest(maxLogBytes int64) {
+	log := c.store.Snapshot().CommitLog
+	first := log.MinOffset
+	switch fileBytes := c.store.Options().CommitLogFileBytes; {
+	case first < c.ledger.min || first%fileBytes != 0:
+		c.wrong("the log begins at offset %d, where it began at %d before", first, c.ledger.min)
+	case first > c.ledger.min && maxLogBytes == 0:
+		c.wrong("the log begins at offset %d, want %d", first, c.ledger.min)
+	case first > c.ledger.min && log.AppendedOffset-first < maxLogBytes/2:
+		c.wrong("the log has been cut down to [%d, %d), maxLogBytes is %d", first, log.AppendedOffset, maxLogBytes)
+	case first > max(c.ledger.min, c.ledger.end()):
+		c.wrong("the log begins at offset %d, records from %d on were never checked", first, c.ledger.end())
+	}
+	c.ledger.min = first
+}
+
 // deliveryPatience is how long delayed messages may take beyond their delay.
 const deliveryPatience = 20 * time.Second
 
@@ -94,8 +112,8 @@ func (c *checker) walk(from int64) (records []stored, next int64, err error) {
 	if err := log.CheckWatermarks(); err != nil {
 		c.wrong("%v", err)
 	}
-	if log.MinOffset != 0 {
-		c.wrong("the log begins at offset %d, want 0", log.MinOffset)
+	if log.MinOffset != c.ledger.min {
+		c.wrong("the log begins at offset %d, want %d", log.MinOffset, c.ledger.min)
 	}
 	fileBytes := c.store.Options().CommitLogFileBytes
 	for at := from; at < log.CommittedOffset; {
@@ -128,9 +146,19 @@ func (c *checker) record(view *engine.View) (stored, error) {
 	}, err
 }
 
-// again reads a record of the ledger once more.
-func (c *checker) again(want stored) {
+// again reads a record of the ledger once more, and finds it by its keys. One that
+// was deleted must not be found.
+func (c *checker) again(i int) {
+	want := c.ledger.records[i]
 	view, err := c.store.At(want.offset)
+	if want.offset < c.ledger.min {
+		if !errors.Is(err, engine.ErrNotFound) {
+			c.wrong("%v was deleted with the log up to %d; its offset %d answers %v", want.ID, c.ledger.min, want.offset, err)
+			view.Release()
+		}
+		return
+	}
+	c.byKey(want)
 	if err != nil {
 		c.wrong("%v: %v", want.ID, err)
 		return
@@ -145,12 +173,14 @@ func (c *checker) again(want stored) {
 // byQueue reads the units of all queues: those from the given number of records on,
 // and before it one stretch of each queue.
 func (c *checker) byQueue(from int, rng *rand.Rand) {
+	live := c.ledger.live()
 	for queue, indexes := range c.ledger.queues {
-		first, _ := slices.BinarySearch(indexes, from)
-		c.stretch(queue, indexes, first, len(indexes))
-		if first > 0 {
-			begin := rng.IntN(first)
-			c.stretch(queue, indexes, begin, min(first, begin+sampledUnits))
+		oldest, _ := slices.BinarySearch(indexes, live)
+		first, _ := slices.BinarySearch(indexes, max(from, live))
+		c.stretch(queue, indexes, oldest, first, len(indexes))
+		if first > oldest {
+			begin := oldest + rng.IntN(first-oldest)
+			c.stretch(queue, indexes, oldest, begin, min(first, begin+sampledUnits))
 		}
 		if queue.topic != message.ScheduleTopic {
 			c.byTag(queue, indexes, first)
@@ -161,13 +191,13 @@ func (c *checker) byQueue(from int, rng *rand.Rand) {
 // sampledUnits of each queue that were checked before are checked again.
 const sampledUnits = 20
 
-// stretch demands that a queue has exactly the messages of the ledger, and returns
-// those of a range of queue offsets one after the other.
-func (c *checker) stretch(queue queueName, indexes []int, begin, end int) {
+// stretch demands that a queue has exactly the messages of the ledger from the
+// oldest on, and returns those of a range of queue offsets one after the other.
+func (c *checker) stretch(queue queueName, indexes []int, oldest, begin, end int) {
 	for at := begin; at < end; {
 		result, err := c.store.Get(queue.topic, queue.id, int64(at), end-at, nil)
-		if err != nil || result.Status != engine.Found || result.Min != 0 || result.Max != int64(len(indexes)) {
-			c.wrong("queue %v at %d: %v, offsets %d to %d, %v; want 0 to %d", queue, at, result.Status, result.Min, result.Max, err, len(indexes))
+		if err != nil || result.Status != engine.Found || result.Min != int64(oldest) || result.Max != int64(len(indexes)) {
+			c.wrong("queue %v at %d: %v, offsets %d to %d, %v; want %d to %d", queue, at, result.Status, result.Min, result.Max, err, oldest, len(indexes))
 			result.Release()
 			return
 		}

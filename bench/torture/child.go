@@ -29,7 +29,9 @@ type spec struct {
 	Life   int    `json:"life"` // from 0
 	Set    string `json:"set"`
 	Plan   Life   `json:"plan"`
-	Fault  Fault  `json:"fault,omitempty"`
+	// MaxLogBytes is that of the run.
+	MaxLogBytes int64 `json:"maxLogBytes,omitempty"`
+	Fault       Fault `json:"fault,omitempty"`
 }
 
 // Child is the program of the process that lives and dies: it reads what to do from
@@ -45,7 +47,7 @@ func Child(in io.Reader, out io.Writer) error {
 		_, _ = io.Copy(io.Discard, in) // whatever ended it, it has ended
 		os.Exit(1)
 	}()
-	options, err := optionsOf(sp.Set, sp.Seed)
+	options, err := optionsOf(sp.Set, sp.Seed, sp.MaxLogBytes)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,9 @@
 // A put that failed without having stored anything must not be found, nor may a
 // message that was lost once come back.
 //
+// With a limit on the size of the log its oldest files are deleted while children
+// live, recycled ones among them; then nothing but these may be gone.
+//
 // # Repeating
 //
 // A round is a pure function of seed and number; when exactly a process dies in it

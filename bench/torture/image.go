@@ -173,6 +173,24 @@ func (r *recorder) SyncDir(dir string) error {
 	return err
 }
 
+// Rename implements segment.Disk. The bytes go with the file, durable or not; its
+// new name is not durable yet.
+func (r *recorder) Rename(from, to string) error {
+	err := r.change(from, nil, 0) // so that there is an image to be renamed
+	if err == nil {
+		err = r.OSDisk.Rename(from, to)
+	}
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	oldName, err := filepath.Rel(r.image.Store, from)
+	newName, relErr := filepath.Rel(r.image.Store, to)
+	target := r.image.content(newName)
+	return errors.Join(err, relErr, os.MkdirAll(filepath.Dir(target), 0o755), os.Rename(r.image.content(oldName), target))
+}
+
 func touch(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

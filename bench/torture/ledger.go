@@ -2,10 +2,12 @@ package torture
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -29,12 +31,14 @@ type form struct {
 	kind kind
 }
 
-// A ledger is what the store holds. It only grows: what a check has found stays.
+// A ledger is what the store holds. It only grows: what a check has found stays,
+// until retention deletes it.
 type ledger struct {
 	records []stored            // in the order of the log
 	forms   map[form]int        // index in records
 	queues  map[queueName][]int // index in records of each message, by queue offset
 	rounds  int                 // the last one in it
+	min     int64               // log offset at which the log begins now
 }
 
 func newLedger() *ledger {
@@ -47,6 +51,12 @@ func (l *ledger) end() int64 {
 		return 0
 	}
 	return l.records[len(l.records)-1].end()
+}
+
+// live is the index of the first record that has not been deleted with its file.
+func (l *ledger) live() int {
+	first, _ := slices.BinarySearchFunc(l.records, l.min, func(r stored, min int64) int { return cmp.Compare(r.offset, min) })
+	return first
 }
 
 // next is the queue offset of a queue's next message.

@@ -84,7 +84,7 @@ func TestWorkersTellTheirLife(t *testing.T) {
 func TestOptionSetsCoverTheFlushModes(t *testing.T) {
 	modes := make(map[[2]string]bool)
 	for _, s := range sets {
-		o, err := optionsOf(s.name, 11)
+		o, err := optionsOf(s.name, 11, 0)
 		if err == nil {
 			o, err = o.Resolve()
 		}
@@ -96,7 +96,7 @@ func TestOptionSetsCoverTheFlushModes(t *testing.T) {
 	if len(sets) < 6 || len(modes) != 6 {
 		t.Errorf("%d option sets with %d flush modes, want 6 at least, and all 6", len(sets), len(modes))
 	}
-	if _, err := optionsOf("none", 1); err == nil {
+	if _, err := optionsOf("none", 1, 0); err == nil {
 		t.Error("an option set that is not there was found")
 	}
 }

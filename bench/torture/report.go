@@ -28,6 +28,7 @@ type Report struct {
 	Acked     int64         `json:"acked"`
 	Stored    int64         `json:"stored"`    // records in the store at the end
 	LogBytes  int64         `json:"logBytes"`  // of the log at the end
+	Deleted   int64         `json:"deleted"`   // records that went with old files
 	Delivered int64         `json:"delivered"` // delayed messages
 	Refusals  Refusals      `json:"refusals"`
 	Checks    Checks        `json:"checks"`
@@ -112,7 +113,7 @@ func (r *Report) Text(out io.Writer) error {
 		deaths = append(deaths, fmt.Sprintf("%s %d", d, r.Lives[d]))
 	}
 	fmt.Fprintf(&b, "seed %d, rounds %d to %d in %.0f s, %d option sets; ends: %s\n", r.Seed, r.From, r.From+r.Rounds-1, r.Seconds, len(r.Sets), strings.Join(deaths, ", "))
-	fmt.Fprintf(&b, "messages: %d sent, %d acknowledged; %d records stored in %d bytes of log, %d of them delayed messages delivered\n", r.Sent, r.Acked, r.Stored, r.LogBytes, r.Delivered)
+	fmt.Fprintf(&b, "messages: %d sent, %d acknowledged; %d records stored in %d bytes of log, %d deleted with old files; %d delayed messages delivered\n", r.Sent, r.Acked, r.Stored, r.LogBytes, r.Deleted, r.Delivered)
 	fmt.Fprintf(&b, "refused as they should be: %d puts on a full disk, %d at or after a failed sync\n", r.Refusals.DiskFull, r.Refusals.Sync)
 	fmt.Fprintf(&b, "checked: %d records byte for byte, %d by queue, %d by tag, %d queries by key, %d audits\n\n", r.Checks.Records, r.Checks.ByQueue, r.Checks.ByTag, r.Checks.ByKey, r.Checks.Audits)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

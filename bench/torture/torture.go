@@ -25,6 +25,9 @@ type Options struct {
 	Rounds   int           // how many
 	Duration time.Duration // no round begins after it; 0: no limit
 	Acks     int           // puts of a life before its death is due, at most; 0: DefaultAcks
+	// MaxLogBytes: while children live, the oldest files of a larger log are deleted.
+	// It must be more than a round writes. 0: nothing is deleted.
+	MaxLogBytes int64
 	// Command makes the command of a child: a program that calls Child with its
 	// standard input and output.
 	Command func() *exec.Cmd
@@ -70,7 +73,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	start := time.Now()
 	err = r.rounds(ctx, from, start)
 	r.report.Seconds = time.Since(start).Seconds()
-	r.report.Stored, r.report.LogBytes = int64(len(ledger.records)), ledger.end()
+	r.report.Stored, r.report.LogBytes, r.report.Deleted = int64(len(ledger.records)-ledger.live()), ledger.end()-ledger.min, int64(ledger.live())
 	for _, record := range ledger.records {
 		if record.kind == delivered {
 			r.report.Delivered++
@@ -133,7 +136,7 @@ func (r *runner) judged(v *verdict, round Round) error {
 
 // play lives the lives of a round and checks what is left.
 func (r *runner) play(ctx context.Context, v *verdict, round Round) error {
-	options, err := optionsOf(round.Set, r.opt.Seed)
+	options, err := optionsOf(round.Set, r.opt.Seed, 0)
 	if err != nil {
 		return err
 	}
@@ -174,7 +177,7 @@ func (r *runner) live(ctx context.Context, v *verdict, log *lifeLog, again bool)
 	p := &process{verdict: v, cmd: r.opt.Command(), plan: log.plan, content: r.content, log: log, refused: &r.report.Refusals}
 	err := p.live(ctx, spec{
 		Image: r.dir.imageOf(log.Round), Clone: r.dir.clone(), Record: again && log.plan.keepsCache(),
-		Seed: r.opt.Seed, Round: log.Round, Life: log.Number, Set: log.set, Plan: log.plan, Fault: r.opt.Fault,
+		Seed: r.opt.Seed, Round: log.Round, Life: log.Number, Set: log.set, Plan: log.plan, MaxLogBytes: r.opt.MaxLogBytes, Fault: r.opt.Fault,
 	})
 	if err == nil && p.cloned {
 		err = r.dir.swap(again)
@@ -185,6 +188,7 @@ func (r *runner) live(ctx context.Context, v *verdict, log *lifeLog, again bool)
 // check opens the store again and looks at what a round left.
 func (r *runner) check(ctx context.Context, v *verdict, round Round, lives []*lifeLog, options engine.Options) error {
 	return r.open(ctx, v, options, func(c *checker) error {
+		c.oldest(r.opt.MaxLogBytes)
 		records, err := c.quiesce(ctx)
 		if err != nil {
 			return err
@@ -203,9 +207,7 @@ func (r *runner) check(ctx context.Context, v *verdict, round Round, lives []*li
 			c.byKey(record)
 		}
 		for range min(first, sampledRecords) {
-			old := r.ledger.records[rng.IntN(first)]
-			c.again(old)
-			c.byKey(old)
+			c.again(rng.IntN(first))
 		}
 		return nil
 	})
@@ -216,7 +218,7 @@ const sampledRecords = 300
 
 // checkAll checks all that the store holds.
 func (r *runner) checkAll(ctx context.Context, v *verdict, last Round) error {
-	options, err := optionsOf(last.Set, r.opt.Seed)
+	options, err := optionsOf(last.Set, r.opt.Seed, 0)
 	if err != nil {
 		return err
 	}
@@ -224,9 +226,9 @@ func (r *runner) checkAll(ctx context.Context, v *verdict, last Round) error {
 		if err := c.settle(ctx, time.Now()); err != nil {
 			return err
 		}
-		for _, record := range r.ledger.records {
-			c.again(record)
-			c.byKey(record)
+		c.oldest(r.opt.MaxLogBytes)
+		for i := range r.ledger.records {
+			c.again(i)
 		}
 		c.byQueue(0, nil)
 		return ctx.Err()

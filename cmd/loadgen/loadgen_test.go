@@ -93,6 +93,7 @@ func TestExitCodes(t *testing.T) {
 		{"bad budget", []string{"run", "--max-bytes", "lots"}, 2},
 		{"unknown study", []string{"study", "swim"}, 2},
 		{"no rounds", []string{"torture", "store", "--rounds", "0"}, 2},
+		{"bad limit of a log", []string{"torture", "store", "--max-log", "much"}, 2},
 		{"torture of something else", []string{"torture", "testdata"}, 2},
 		{"failed run", smallRun(filepath.Join(t.TempDir(), "run"), "--rate", "100", "--size", "16KiB", "--quiet"), 1},
 	} {

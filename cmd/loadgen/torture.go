@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"commitlab/bench/torture"
+	"commitlab/bench/workload"
 )
 
 // tortureCommand kills stores and checks what is left.
@@ -20,6 +21,7 @@ type tortureCommand struct {
 	Seed     uint64        `default:"1" help:"Of everything random."`
 	From     int           `help:"First round. Default: where the directory stands. The last round may be repeated; in an empty directory any may be the first."`
 	Acks     int           `default:"400" help:"Puts of a process before it dies, at most."`
+	MaxLog   string        `placeholder:"SIZE" help:"Delete the oldest files of a log that is larger, such as 16MiB, while it is written; it must be more than a round writes. Default: delete nothing."`
 	Format   string        `default:"text" enum:"text,json" help:"text or json."`
 	Quiet    bool          `short:"q" help:"No progress."`
 	Fault    torture.Fault `hidden:"" default:"" enum:",lie,drop" help:"Put in a fault that must be found."`
@@ -30,9 +32,16 @@ func (c *tortureCommand) Run(ctx context.Context, con console) error {
 	if c.Rounds < 1 || c.From < 0 || c.Acks < 1 || c.Duration < 0 {
 		return usage(fmt.Errorf("--rounds %d, --from %d, --acks %d, --duration %v: want at least one round and one put, and nothing negative", c.Rounds, c.From, c.Acks, c.Duration))
 	}
+	var maxLogBytes int64
+	if c.MaxLog != "" {
+		var err error
+		if maxLogBytes, err = workload.ParseBytes(c.MaxLog); err != nil {
+			return usage(fmt.Errorf("--max-log: %w", err))
+		}
+	}
 	p := newProgress(con.stderr, c.Quiet, int64(c.Rounds), con.statusEvery)
 	r, err := torture.Run(ctx, torture.Options{
-		Dir: c.Dir, Seed: c.Seed, From: c.From, Rounds: c.Rounds, Duration: c.Duration, Acks: c.Acks, Fault: c.Fault,
+		Dir: c.Dir, Seed: c.Seed, From: c.From, Rounds: c.Rounds, Duration: c.Duration, Acks: c.Acks, MaxLogBytes: maxLogBytes, Fault: c.Fault,
 		Command: func() *exec.Cmd { return exec.Command(program(), "torture-child") },
 		Progress: func(done int, r torture.Round) {
 			p.at(int64(done), "round %d (%d of %d): %s", r.Number, done+1, c.Rounds, r)
@@ -66,6 +75,9 @@ func (c *tortureCommand) Run(ctx context.Context, con console) error {
 func (c *tortureCommand) words(from, rounds int) []string {
 	words := commandOf("torture", c.Dir, "--seed", strconv.FormatUint(c.Seed, 10), "--acks", strconv.Itoa(c.Acks),
 		"--from", strconv.Itoa(from), "--rounds", strconv.Itoa(rounds))
+	if c.MaxLog != "" {
+		words = append(words, "--max-log", c.MaxLog)
+	}
 	if c.Fault != torture.FaultNone {
 		words = append(words, "--fault", string(c.Fault))
 	}
