@@ -20,6 +20,7 @@ import (
 // enough. A retired file is off the log at once; taking it down is the reaper's.
 type cleaner struct {
 	store    *Store
+	began    time.Time // with the monotonic clock
 	policy   retention
 	interval time.Duration // between passes
 	pause    time.Duration // between two files
@@ -43,7 +44,7 @@ type cleaner struct {
 func newCleaner(s *Store) *cleaner {
 	o := s.opt
 	return &cleaner{
-		store: s, policy: o.retention(), warned: make(map[int64]bool),
+		store: s, began: time.Now(), policy: o.retention(), warned: make(map[int64]bool),
 		interval: ms(o.CleanIntervalMs), pause: ms(o.DeleteFileIntervalMs), force: ms(o.DestroyForceMs), retry: ms(o.RetryHangedMs),
 	}
 }
@@ -93,7 +94,7 @@ func (c *cleaner) retire(now time.Time, asked bool) (size int64, err error) {
 	if c.stopped {
 		return 0, ErrClosing
 	}
-	settled, stepped := c.clock.at(now)
+	settled, stepped := c.clock.at(now, now.Sub(c.began))
 	if stepped {
 		s.opt.Logger.Warn("the clock was set forward; ages of files follow in an hour", "now", now, "until then", settled)
 	}

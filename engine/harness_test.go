@@ -385,6 +385,11 @@ func patch(t testing.TB, dir string, fileBytes, offset int64, change func(b []by
 	}
 }
 
+// lines is as warnings, with what is only worth knowing.
+type lines struct{ warnings }
+
+func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
 // warnings is a logger whose text can be read.
 type warnings struct {
 	mu  sync.Mutex

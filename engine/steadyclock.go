@@ -7,9 +7,11 @@ import "time"
 // would make all files expire at once, and may be set back soon. A step back makes
 // files younger and is followed at once.
 type steadyClock struct {
-	last    time.Time     // as of the last call
+	running bool
+	wall    time.Time     // as of the last call, without a monotonic part
+	elapsed time.Duration // likewise
 	ahead   time.Duration // by how much the wall clock is not believed
-	stepped time.Time     // when it stepped forward last
+	stepped time.Duration // elapsed when it stepped forward last
 }
 
 const (
@@ -19,21 +21,20 @@ const (
 	stepTime = time.Minute
 )
 
-// at returns the time to judge by at wall, a time.Now, and whether the wall clock
-// stepped forward since the last call.
-func (c *steadyClock) at(wall time.Time) (now time.Time, stepped bool) {
-	if !c.last.IsZero() {
-		// The first difference goes by the monotonic clock, the second by the wall's.
-		passed, shown := wall.Sub(c.last), wall.Round(0).Sub(c.last.Round(0))
-		switch step := shown - passed; {
+// at returns the time to judge by, and whether the wall clock stepped forward since
+// the last call. elapsed is what the monotonic clock counts, from any moment on.
+func (c *steadyClock) at(wall time.Time, elapsed time.Duration) (now time.Time, stepped bool) {
+	wall = wall.Round(0)
+	if c.running {
+		switch step := wall.Sub(c.wall) - (elapsed - c.elapsed); {
 		case step > stepTime:
-			c.ahead, c.stepped, stepped = c.ahead+step, wall, true
+			c.ahead, c.stepped, stepped = c.ahead+step, elapsed, true
 		case step < -stepTime:
 			c.ahead = max(0, c.ahead+step)
 		}
 	}
-	c.last = wall
-	if wall.Sub(c.stepped) >= settleTime {
+	c.running, c.wall, c.elapsed = true, wall, elapsed
+	if elapsed-c.stepped >= settleTime {
 		c.ahead = 0
 	}
 	return wall.Add(-c.ahead), stepped
