@@ -107,7 +107,7 @@ func TestExitCodes(t *testing.T) {
 
 func TestStatusDecidesTheExitCode(t *testing.T) {
 	for status, want := range map[result.Status]int{
-		result.OK: 0, result.Failed: 1, result.Invalid: 4, result.Interrupted: 130,
+		result.OK: 0, result.Failed: 1, result.Invalid: 4, result.Unavailable: 5, result.Interrupted: 130,
 	} {
 		if got := exitCode(statusError(status, "for a reason")); got != want {
 			t.Errorf("status %s gives exit code %d, want %d", status, got, want)

@@ -3,6 +3,9 @@ package commitlab;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.HashMap;
+import org.apache.rocketmq.common.message.MessageAccessor;
+import org.apache.rocketmq.common.message.MessageDecoder;
 import org.apache.rocketmq.common.message.MessageExt;
 
 /**
@@ -149,7 +152,10 @@ final class BenchWorkload {
                 topic = pair / spec.queues;
                 queue = pair % spec.queues;
             }
-            MessageExt message = Generation.message(properties(hash));
+            String encoded = properties(hash);
+            MessageExt message = Generation.message(encoded);
+            // The store is given both forms, as a broker gives them.
+            MessageAccessor.setProperties(message, encoded == null ? new HashMap<>() : MessageDecoder.string2messageProperties(encoded));
             message.setTopic(topics[topic]);
             message.setQueueId(queue);
             message.setBody(body(size(hash), number, hash));
