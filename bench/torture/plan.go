@@ -89,7 +89,11 @@ func drawLife(rng *rand.Rand, death Death, acks int) Life {
 		Tidy: rng.IntN(4) == 0, Seed: rng.Uint64(), KeepCache: rng.IntN(2) == 0,
 		Refused: 1 + rng.IntN(12), More: 100 + rng.IntN(300), Calls: scaled(rng, 40), DelayUs: scaled(rng, 3_000),
 	}
-	if rng.IntN(3) > 0 {
+	switch rng.IntN(6) {
+	case 0, 1: // as fast as it goes
+	case 2: // long enough for checkpoints
+		l.PauseUs = min((1000+rng.IntN(1500))*1000*l.Writers/l.Acks, 50_000)
+	default:
 		l.PauseUs = scaled(rng, 400)
 	}
 	when := rng.IntN(8)
