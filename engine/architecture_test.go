@@ -56,7 +56,7 @@ var picture = map[string][]string{
 		"engine", "engine/audit", "engine/message", "engine/segment", "engine/mmap", "engine/mmap/mmaptest", "bench/workload",
 	},
 	"bench/report/hotspot": {},
-	"bench/report":         {"bench/result", "bench/stat", "bench/host", "bench/report/chart"},
+	"bench/report":         {"bench/result", "bench/stat", "bench/host", "bench/report/chart", "bench/report/hotspot"},
 	"bench":                {},
 
 	"cmd/loadgen": {

@@ -14,6 +14,9 @@
 //	      └──► HTML ◄── chart  and figures in the page
 //	Export: hgrm, csv, json, bench
 //
+//	profiled run A, profiled run B ──► LoadProfiles ── hotspot ──► cost per operation
+//	                                   by function: Text, CSV, JSON
+//
 // # Invariants
 //
 //   - A percentile is read from a histogram: of one run, or of the merged runs
@@ -26,9 +29,11 @@
 //     cell has no other run, those are shown, marked, and compared with nothing.
 //   - What does not exist (no operation, no due times, no end) is "–" in text
 //     and HTML, an empty field in CSV and null in JSON. It is never 0.
+//   - Profiles are a report of their own: a profiled run explains a figure and
+//     gives none.
 //   - Memory is bounded by cells, runs and tags: a log is streamed, and a run's
 //     course over time is kept in a bounded number of points.
 //
-// A Report does not change after it was loaded; its methods may be called from
+// Report and Profiles do not change after they were loaded; their methods may be called from
 // several goroutines. The package reads results and never writes any.
 package report

@@ -5,8 +5,9 @@
 //	report html RESULT... -o FILE          one self-contained page
 //	report export --format csv RESULT...   hgrm, csv, json or bench
 //	report compare A B                     two results that were not run together
+//	report profile A [B]                   by function where profiled runs spend, or differ
 //
-// A RESULT is the directory of a study or of a run. The report goes to stdout,
+// A RESULT is the directory of a study or of a run; profiles are of runs. The report goes to stdout,
 // errors go to stderr. The exit code is 0, 2 for a wrong command line, or 1 if
 // a result could not be read.
 package main

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 
 	"commitlab/bench/report"
 
@@ -18,6 +19,7 @@ type commandLine struct {
 	HTML    htmlCommand    `cmd:"" name:"html" help:"Write one self-contained page."`
 	Export  exportCommand  `cmd:"" help:"Print the figures for other programs."`
 	Compare compareCommand `cmd:"" help:"Compare two results that were not run together (unpaired)."`
+	Profile profileCommand `cmd:"" help:"Show by function where a profiled run spends, or where two differ."`
 }
 
 type textCommand struct {
@@ -42,6 +44,16 @@ type compareCommand struct {
 	A    string `arg:"" help:"Directory of a study or run: the base."`
 	B    string `arg:"" help:"Directory of a study or run: what is compared with it."`
 	Runs bool   `help:"List each run by itself too."`
+}
+
+type profileCommand struct {
+	A          string `arg:"" help:"Directory of a run made with loadgen run --profile: the base."`
+	B          string `arg:"" optional:"" help:"Another one: what is compared with it."`
+	Kind       string `default:"cpu" enum:"cpu,wall,heap,mutex,block" help:"Kind of profile: cpu, wall, heap, mutex or block."`
+	Focus      string `placeholder:"REGEXP" help:"Only stacks with a function or file that matches, for example ^commitlab/engine: without the load generator."`
+	Top        int    `default:"20" help:"How many functions; 0 for all."`
+	Cumulative bool   `help:"Order by what a function costs with all that it calls."`
+	Format     string `default:"text" enum:"text,csv,json" help:"text, csv or json."`
 }
 
 // usageError is a wrong command line.
@@ -97,6 +109,33 @@ func (c *compareCommand) Run(stdout io.Writer) error {
 		return err
 	}
 	return r.Text(stdout, report.Options{Runs: c.Runs})
+}
+
+// Run prints the profiles, per operation.
+func (c *profileCommand) Run(stdout io.Writer) error {
+	paths := []string{c.A}
+	if c.B != "" {
+		paths = append(paths, c.B)
+	}
+	var focus *regexp.Regexp
+	if c.Focus != "" {
+		var err error
+		if focus, err = regexp.Compile(c.Focus); err != nil {
+			return usageError{fmt.Errorf("--focus: %w", err)}
+		}
+	}
+	p, err := report.LoadProfiles(c.Kind, focus, paths...)
+	if err != nil {
+		return err
+	}
+	o := report.ProfileOptions{Top: c.Top, Cumulative: c.Cumulative}
+	switch c.Format {
+	case "csv":
+		return p.CSV(stdout, o)
+	case "json":
+		return p.JSON(stdout, o)
+	}
+	return p.Text(stdout, o)
 }
 
 // Run prints the export.

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/pprof/profile"
 
 	"commitlab/bench/result"
 )
@@ -46,6 +49,9 @@ func study(t *testing.T) string {
 	}
 	return dir.Path
 }
+
+// runOf is the one run of study.
+func runOf(dir string) string { return filepath.Join(dir, "runs", "append-tuned", "001") }
 
 // output runs the program and wants it to succeed without a word on stderr.
 func output(t *testing.T, args ...string) string {
@@ -112,6 +118,64 @@ func TestCompareSaysUnpaired(t *testing.T) {
 	}
 }
 
+// profiled writes a run with a CPU profile that found 100 samples a second in the
+// function, at 10,000 operations a second, and returns its directory.
+func profiled(t *testing.T, function string, length time.Duration) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := result.CreateRun(dir, result.Manifest{
+		Scenario: "append", Config: "tuned", Primary: "append", Pace: "10000", Workers: 1, Profiles: []string{"cpu"},
+		DurationNs: int64(length), TickNs: int64(time.Second), Start: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rate := 10_000.0
+	if err := w.End(result.End{Status: result.OK, WindowNs: int64(length), AchievedPerSecond: &rate}); err != nil {
+		t.Fatal(err)
+	}
+	const period = int64(10 * time.Millisecond)
+	samples := 100 * int64(length/time.Second)
+	f := &profile.Function{ID: 1, Name: function}
+	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: period, DurationNanos: int64(length),
+		Function: []*profile.Function{f}, Location: []*profile.Location{l},
+		Sample: []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{samples, samples * period}}},
+	}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "append-tuned.cpu.pprof"), b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestProfileOfOneRunAndOfTwo(t *testing.T) {
+	a, b := profiled(t, "old.copy", 30*time.Second), profiled(t, "new.copy", 60*time.Second)
+	if got := output(t, "profile", a); !regexp.MustCompile(`(?m)^  old.copy +100,000 +3,000 +100,000$`).MatchString(got) {
+		t.Errorf("no line of 100 µs per operation from 3,000 samples:\n%s", got)
+	}
+	got := output(t, "profile", a, b)
+	for _, line := range []string{`old.copy +100,000 +0 +-100,000 +3,000 +0 `, `new.copy +0 +100,000 +\+100,000 +0 +6,000 `, `all functions +100,000 +100,000 +0 ~`} {
+		if !regexp.MustCompile(`(?m)^  ` + line).MatchString(got) {
+			t.Errorf("no line %s:\n%s", line, got)
+		}
+	}
+	if got := output(t, "profile", a, b, "--focus", "^new", "--top=1", "--cumulative"); strings.Contains(got, "old.copy") || !strings.Contains(got, "By size of cum B−A") {
+		t.Errorf("not the one function asked for, or in another order:\n%s", got)
+	}
+	if got := output(t, "profile", a, b, "--format=csv"); !strings.HasPrefix(got, "measure,unit,function,flat_a,flat_b,flat_b_minus_a,") {
+		t.Errorf("csv starts with %.80q", got)
+	}
+	if !json.Valid([]byte(output(t, "profile", a, b, "--format=json"))) {
+		t.Error("json is not valid")
+	}
+}
+
 func TestHelpIsNoError(t *testing.T) {
 	if got := output(t, "--help"); !strings.Contains(got, "export") || !strings.Contains(got, "compare") {
 		t.Errorf("help lacks commands:\n%s", got)
@@ -130,6 +194,10 @@ func TestErrors(t *testing.T) {
 		{"unknown format", []string{"export", "--format", "xlsx", dir}, true, "hgrm"},
 		{"page without a file", []string{"html", dir}, true, "output"},
 		{"no result", []string{filepath.Join(dir, "runs")}, false, "study.json"},
+		{"profiles that were not taken", []string{"profile", runOf(dir)}, false, "--profile cpu"},
+		{"profiles of a study", []string{"profile", dir}, false, "is a study"},
+		{"unknown kind of profile", []string{"profile", "--kind", "trace", dir}, true, "mutex"},
+		{"focus on nonsense", []string{"profile", "--focus", "(", dir}, true, "--focus"},
 		{"file that cannot be made", []string{"html", dir, "-o", filepath.Join(dir, "none", "page.html")}, false, "page.html"},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -81,6 +81,12 @@ var shapes = map[Kind]shape{
 	},
 }
 
+// ParseKind reads a kind.
+func ParseKind(name string) (Kind, error) {
+	_, err := Kind(name).shape()
+	return Kind(name), err
+}
+
 // shape returns what a profile of the kind looks like.
 func (k Kind) shape() (shape, error) {
 	s, ok := shapes[k]
