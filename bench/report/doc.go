@@ -34,6 +34,6 @@
 //   - Memory is bounded by cells, runs and tags: a log is streamed, and a run's
 //     course over time is kept in a bounded number of points.
 //
-// Report and Profiles do not change after they were loaded; their methods may be called from
-// several goroutines. The package reads results and never writes any.
+// Report and Profiles do not change after they were loaded; their methods may be
+// called from several goroutines. The package reads results and never writes any.
 package report
