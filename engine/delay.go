@@ -3,10 +3,12 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"math"
 	"strconv"
 	"sync/atomic"
 	"time"
 
+	"commitlab/engine/consumequeue"
 	"commitlab/engine/message"
 	"commitlab/engine/schedule"
 	"commitlab/engine/storedir"
@@ -117,7 +119,22 @@ func (d *delivery) Unit(level int, offset int64) (schedule.Unit, bool) {
 		return schedule.Unit{}, false
 	}
 	u, ok := q.Read(offset)
+	if ok && u.TagsCode <= math.MaxInt32 {
+		u.TagsCode = d.due(u)
+	}
 	return schedule.Unit{PhysicalOffset: u.PhysicalOffset, DeliverAtMs: u.TagsCode}, ok
+}
+
+// due is the time of delivery by the record of a unit that holds no time but the
+// hash of tags. RocketMQ 4.9 makes such units when it recovers, before it has read
+// its table of delays, and then delivers at once.
+func (d *delivery) due(u consumequeue.Unit) int64 {
+	view, err := d.store.At(u.PhysicalOffset)
+	if err != nil {
+		return u.TagsCode
+	}
+	defer view.Release()
+	return view.TagsCode(d.store.delays)
 }
 
 // Deliver implements schedule.Store: it puts the message again under its real

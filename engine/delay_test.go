@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 
+	"commitlab/engine/consumequeue"
 	"commitlab/engine/message"
 	"commitlab/engine/segment"
 	"commitlab/engine/storedir"
@@ -366,4 +368,38 @@ func TestDelayedMessageWithoutADestination(t *testing.T) {
 		t.Errorf("%d warnings, want 7:\n%s", n, w.String())
 	}
 	checkDerived(t, s)
+}
+
+// RocketMQ 4.9.8, killed, recovers before it has read its table of delays: units of
+// delayed messages then hold 0, or the hash of tags, instead of the time of
+// delivery, and it delivers two hours early. Here the record tells the time.
+func TestDelayedMessageWhoseUnitHasNoTime(t *testing.T) {
+	dir := scratch(t)
+	s := openByHand(t, dir, Options{DelayLevels: "1s 2h"})
+	p := put(t, s, delayedMessage("t", 0, 2, "late"))
+	dispatched(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(s.dir.ConsumeQueue(), message.ScheduleTopic, "1", segment.FileName(0))
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := consumequeue.DecodeUnit(b)
+	u.TagsCode = 0
+	consumequeue.EncodeUnit(b, u)
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	auditClosed(t, s)
+
+	s = openByHand(t, dir, Options{DelayLevels: "1s 2h"})
+	due := p.StoreTimestampMs + 2*time.Hour.Milliseconds()
+	if n := deliverAt(t, s, due-1); n != 0 {
+		t.Errorf("%d messages delivered before they were due", n)
+	}
+	if n := deliverAt(t, s, due); n != 1 {
+		t.Errorf("%d messages delivered when one was due", n)
+	}
 }

@@ -76,6 +76,9 @@ func printAudit(out io.Writer, r *audit.Report) error {
 		q.Queues, q.Files, q.Units, q.Live, q.Expired, q.Prefill, q.PhysicalEnd)
 	fmt.Fprintf(w, "index\t%d files, %d items: %d live, %d of tags, %d expired, for %d keys; last record at offset %d; files of %d slots, %d items\n",
 		x.Files, x.Items, x.Live, x.Tags, x.Expired, x.Keys, x.PhysicalEnd, x.FileSlots, x.FileItems)
+	if q.Untimed > 0 {
+		fmt.Fprintf(w, "note\t%d units of delayed messages have no time of delivery, as after a recovery by RocketMQ 4.9\n", q.Untimed)
+	}
 	if c := r.State.Checkpoint; c != nil {
 		fmt.Fprintf(w, "checkpoint\tcommit log %s, consume queues %s, index %s\n", timeOf(c.CommitLogMs), timeOf(c.ConsumeQueueMs), timeOf(c.IndexMs))
 	}

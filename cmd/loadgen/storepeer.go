@@ -109,6 +109,8 @@ func (c *storeAnswersCommand) Run(ctx context.Context, con console) (err error) 
 type storeCompareCommand struct {
 	A string `arg:"" help:"File that store answers wrote, or RocketMQ's peer."`
 	B string `arg:"" help:"Another one."`
+
+	Release string `default:"v5" enum:"v4,v5" help:"Generation of RocketMQ that wrote one of them. For v4 units of delayed messages without a time of delivery are forgiven: 4.9 makes them when it recovers."`
 }
 
 // Run prints how many lines are the same; a difference makes it exit with 1.
@@ -120,18 +122,20 @@ func (c *storeCompareCommand) Run(con console) error {
 	if err := errors.Join(errA, errB); err != nil {
 		return usage(err)
 	}
-	same, d, err := answers.Compare(a, b)
-	if err != nil {
+	outcome, err := answers.Compare(a, b, plan.Release(c.Release))
+	switch {
+	case err != nil:
 		return err
-	}
-	if d != nil {
-		return errors.New(d.String(c.A, c.B))
-	}
-	if same == 0 {
+	case outcome.First != nil:
+		return errors.New(outcome.First.String(c.A, c.B))
+	case outcome.Lines == 0:
 		return errors.New("both are empty")
 	}
-	_, err = fmt.Fprintf(con.stdout, "%d lines are the same\n", same)
-	return err
+	fmt.Fprintf(con.stdout, "%d lines are the same\n", outcome.Lines)
+	if outcome.Untimed > 0 {
+		fmt.Fprintf(con.stdout, "%d units of delayed messages have no time of delivery on one side\n", outcome.Untimed)
+	}
+	return nil
 }
 
 // storeHoldsCommand checks answers against what was put.

@@ -167,12 +167,22 @@ func (t *queueTable) record(rec *message.Record) error {
 		want.TagsCode = got.TagsCode
 	}
 	sum := &t.r.Queues
+	// RocketMQ 4.9 recovers before it knows its table of delays: units that it makes
+	// then have no time of delivery.
+	untimed := want
+	if string(rec.Topic) == message.ScheduleTopic {
+		untimed.TagsCode = rec.TagsCode(nil)
+	}
 	switch {
 	case q.marked(rec.QueueOffset):
 		t.r.fault(ConsumeQueue, f.name, position, "queue offset %d is asked for twice, now by the record at offset %d", rec.QueueOffset, rec.PhysicalOffset)
 		return nil
 	case got == consumequeue.Unit{}:
 		t.r.fault(ConsumeQueue, f.name, position, "queue offset %d is empty, the record at offset %d is missing", rec.QueueOffset, rec.PhysicalOffset)
+	case got != want && got == untimed:
+		sum.Live++
+		sum.Untimed++
+		sum.PhysicalEnd = max(sum.PhysicalEnd, got.End())
 	case got != want:
 		t.r.fault(ConsumeQueue, f.name, position, "queue offset %d is %s, but the record there is %s", rec.QueueOffset, unitText(got), unitText(want))
 	default:

@@ -73,6 +73,7 @@ type QueuesReport struct {
 	Expired     int64 `json:"expired"` // of a record before it
 	Prefill     int64 `json:"prefill"`
 	Extended    int64 `json:"extended"`    // live, with the tags code in the extension
+	Untimed     int64 `json:"untimed"`     // live, of delayed messages, without the time of delivery
 	PhysicalEnd int64 `json:"physicalEnd"` // behind the last record that a live unit points at
 }
 

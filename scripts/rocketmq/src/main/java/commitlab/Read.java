@@ -46,6 +46,8 @@ final class Read {
         args.end();
         settings.config.setMaxMsgsNumBatch(1_000_000);
         DefaultMessageStore store = Stores.start(settings);
+        // 4.9, after a kill, takes delayed messages for due.
+        Generation.stopDelivery(store);
         PrintStream out = new PrintStream(new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16), false,
             StandardCharsets.UTF_8);
         new Read(store, out).all();

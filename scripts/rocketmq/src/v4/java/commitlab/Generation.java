@@ -8,6 +8,7 @@ import org.apache.rocketmq.store.MessageArrivingListener;
 import org.apache.rocketmq.store.MessageExtBrokerInner;
 import org.apache.rocketmq.store.PutMessageResult;
 import org.apache.rocketmq.store.SelectMappedBufferResult;
+import org.apache.rocketmq.store.config.BrokerRole;
 import org.apache.rocketmq.store.config.MessageStoreConfig;
 import org.apache.rocketmq.store.stats.BrokerStatsManager;
 
@@ -36,6 +37,11 @@ final class Generation {
 
     /** Delayed messages are the store's business. */
     static void delay(MessageExt message) {}
+
+    /** Keeps a started store from delivering delayed messages, the first of which would be due a second later. */
+    static void stopDelivery(DefaultMessageStore store) {
+        store.handleScheduleMessageService(BrokerRole.SLAVE);
+    }
 
     /** Offset, size and tags code of a unit. */
     static long[] unit(DefaultMessageStore store, String topic, int queueId, long at) {

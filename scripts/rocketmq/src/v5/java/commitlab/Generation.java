@@ -55,6 +55,9 @@ final class Generation {
         message.setQueueId(message.getDelayTimeLevel() - 1);
     }
 
+    /** Delivery of delayed messages is the broker's business. */
+    static void stopDelivery(DefaultMessageStore store) {}
+
     /** Offset, size and tags code of a unit. */
     static long[] unit(DefaultMessageStore store, String topic, int queueId, long at) {
         CqUnit unit = store.findConsumeQueue(topic, queueId).get(at);
