@@ -81,8 +81,6 @@ func (d *dispatcher) Step(time.Time) (worked int, err error) {
 		}
 		limit = min(limit, gap.From)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	view, fileEnd, err := d.log.Readable(from, limit)
 	if err != nil {
 		return 0, err
