@@ -13,7 +13,7 @@ type queueFlusher struct {
 	interval   time.Duration // between thorough rounds
 
 	thorough time.Time // of the last thorough round
-	file     int64     // number of the log file in which the log then ended
+	file     int64     // number of the log file up to which was then dispatched
 	durable  atomic.Pointer[durableUnits]
 }
 
@@ -37,11 +37,11 @@ func newQueueFlusher(s *Store) *queueFlusher {
 // Name implements service.Service.
 func (f *queueFlusher) Name() string { return "queue-flush" }
 
-// Step does one round; a thorough one also when the log has gone on to another
+// Step does one round; a thorough one also when dispatch has gone on to another log
 // file, so that recovery need not go back much further than that. It never reports
 // work: one round per interval is enough.
 func (f *queueFlusher) Step(now time.Time) (int, error) {
-	file := f.store.log.Appended() / f.store.opt.CommitLogFileBytes
+	file := f.store.dispatch.at.Load() / f.store.opt.CommitLogFileBytes
 	if now.Sub(f.thorough) < f.interval && file == f.file {
 		_, err := f.store.queues.Sync(f.leastPages)
 		return 0, err

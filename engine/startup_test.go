@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"commitlab/engine/consumequeue"
+	"commitlab/engine/storedir"
+)
+
+// How long a start takes: what recovery reads and what it costs per queue.
+
+// B-41: in one flush mode the time of the log in the checkpoint never moved, so that
+// each start read the log from its first file. Whatever the mode, a start after a
+// kill reads only what was not known to be durable.
+func TestB41_StartAfterAKillReadsFromTheCheckpointOn(t *testing.T) {
+	for _, flush := range []string{FlushAsync, FlushSync} {
+		for _, path := range syncPaths {
+			t.Run(flush+" "+string(path), func(t *testing.T) {
+				o := small(Options{
+					Dispatch: On, Flush: flush, SyncPath: path, CommitLogFileBytes: fileBytes,
+					FlushIntervalConsumeQueueMs: 5, FlushThoroughIntervalMs: 20,
+				})
+				s := openUnchecked(t, scratch(t), o)
+				for s.log.Appended() < 30*fileBytes {
+					put(t, s, unwaited("t", 0, text("x", 700)))
+				}
+				end := s.log.Appended()
+				eventually(t, "a checkpoint that has all of it", func() bool {
+					p := readCheckpoint(t, string(s.dir)).Positions
+					return min(p.LogDurable, p.Indexed) >= end-fileBytes && p.QueuesDurable >= end-2*fileBytes
+				})
+				put(t, s, unwaited("t", 0, text("last", 700)))
+				again := openUnchecked(t, kill(t, s), o)
+				r := again.Snapshot().Recovery
+				if r.Clean || r.Files < 30 || r.FilesScanned > 3 {
+					t.Errorf("%d of %d files were read (%s)", r.FilesScanned, r.Files, r.Reason)
+				}
+				checkDerived(t, again)
+			})
+		}
+	}
+}
+
+// manyQueues writes 50 log files with messages of so many queues and returns the
+// directory as Close leaves it and as a kill does.
+func manyQueues(t testing.TB, queues int, o Options) (closed, killed string) {
+	t.Helper()
+	s := openUnchecked(t, scratch(t), o)
+	for i := 0; s.log.Appended() < 50*o.CommitLogFileBytes; i++ {
+		n := i % queues
+		put(t, s, newMessage(fmt.Sprint("topic", n/100), int32(n%100), text(body(i), 200)))
+	}
+	dispatched(t, s)
+	saveCheckpoint(t, s)
+	killed = kill(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return string(s.dir), killed
+}
+
+// B-44: a start took minutes with many queues, and hours after a kill. Twenty times the
+// queues cost about twenty times as much, and not four hundred; a closed store reads
+// the last files of its log, however many there are.
+func TestB44_StartIsLinearInTheNumberOfQueues(t *testing.T) {
+	o := small(Options{Dispatch: On, CommitLogFileBytes: 16 << 10, ConsumeQueueFileBytes: 100 * consumequeue.UnitBytes})
+	const few, many = 100, 2000
+	took := make(map[int][2]time.Duration) // the shortest of three, closed and killed
+	for _, queues := range []int{few, many} {
+		closed, killed := manyQueues(t, queues, o)
+		var shortest [2]time.Duration
+		for i, dir := range []string{closed, killed} {
+			for range 3 {
+				marker := storedir.Layout(dir).AbortMarker()
+				if i == 1 {
+					if err := marker.Set(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				start := time.Now()
+				s, err := Open(dir, o)
+				d := time.Since(start)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if shortest[i] == 0 || d < shortest[i] {
+					shortest[i] = d
+				}
+				r := s.Snapshot().Recovery
+				if r.Queues != queues || r.Files < 50 || i == 0 && r.FilesScanned > normalFiles {
+					t.Errorf("%d queues, %d of %d files read (%s)", r.Queues, r.FilesScanned, r.Files, r.Reason)
+				}
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		took[queues] = shortest
+	}
+	for i, way := range []string{"closed", "killed"} {
+		if ratio := float64(took[many][i]) / float64(took[few][i]); ratio > 100 {
+			t.Errorf("%s: %d queues take %v, %d take %v: %.0f times as long", way, many, took[many][i], few, took[few][i], ratio)
+		}
+	}
+	t.Logf("%d queues: %v, %d queues: %v (closed, killed)", few, took[few], many, took[many])
+}
