@@ -192,6 +192,7 @@ func (b *builder) finish() *Report {
 		pairSides(g)
 		g.Options = optionDifferences(g)
 		g.compare(primary)
+		b.profiles(g)
 	}
 	b.report.Hosts, b.report.HostColumns = hostDifferences(b.report)
 	return b.report

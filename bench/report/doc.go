@@ -29,8 +29,8 @@
 //     cell has no other run, those are shown, marked, and compared with nothing.
 //   - What does not exist (no operation, no due times, no end) is "–" in text
 //     and HTML, an empty field in CSV and null in JSON. It is never 0.
-//   - Profiles are a report of their own: a profiled run explains a figure and
-//     gives none.
+//   - Profiles stand beside the comparisons and in none of them: a profiled run
+//     explains a figure and gives none.
 //   - Memory is bounded by cells, runs and tags: a log is streamed, and a run's
 //     course over time is kept in a bounded number of points.
 //

@@ -58,7 +58,7 @@ type section struct {
 	Load       table
 	Legend     []legend
 	Operations []operation
-	After      []table // slip, options
+	After      []table // slip, options, profiles
 	Runs       table
 }
 
@@ -104,6 +104,7 @@ func (g *Group) section() section {
 	if len(g.Options) > 0 {
 		s.After = append(s.After, g.optionsTable())
 	}
+	s.After = append(s.After, g.profileTables()...)
 	return s
 }
 

@@ -210,6 +210,52 @@ func TestProfiledRepetitionIsFoundBelowItsRun(t *testing.T) {
 	}
 }
 
+// Goal: a report on runs that were repeated with profilers shows why they differ,
+// in text and page, and one on others does not. Method: two runs, first one and
+// then both with a repetition.
+func TestReportShowsTopDifferencesOfProfiledRuns(t *testing.T) {
+	a, b := unlikeLengths()
+	root := t.TempDir()
+	var paths []string
+	for _, r := range []profiled{a, b} {
+		path := filepath.Join(root, r.config)
+		w, err := result.CreateRun(path, result.Manifest{
+			Scenario: "append", Config: r.config, Options: json.RawMessage(r.options), Primary: "append", Pace: "10000", Workers: 1,
+			DurationNs: int64(time.Second), TickNs: int64(time.Second), Start: epoch,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.End(result.End{Status: result.OK, WindowNs: int64(time.Second), AchievedPerSecond: &r.perSecond}); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	shown := func() bool {
+		r, err := Load(paths...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Problems) > 0 {
+			t.Fatalf("problems: %q", r.Problems)
+		}
+		const title = "CPU time by function, A: rocketmq, B: tuned"
+		inText, inPage := strings.Contains(text(t, r, Options{}), title), strings.Contains(pageOf(t, r), title)
+		if inText != inPage {
+			t.Errorf("in the text: %t, in the page: %t", inText, inPage)
+		}
+		return inText
+	}
+	a.write(t, filepath.Join(paths[0], result.ProfiledDir))
+	if shown() {
+		t.Error("one profile is compared with none")
+	}
+	b.write(t, filepath.Join(paths[1], result.ProfiledDir))
+	if !shown() {
+		t.Error("two profiles are not compared")
+	}
+}
+
 func TestWithoutProfilesTheErrorSaysHow(t *testing.T) {
 	a, _ := unlikeLengths()
 	run := a.write(t, filepath.Join(t.TempDir(), "run"))

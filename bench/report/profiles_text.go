@@ -202,7 +202,7 @@ func (p *Profiles) limits() []string {
 	var out []string
 	add := func(s string) { out = append(out, s) }
 	if p.Table.Compared {
-		add("This is one run of A and one of B, one after the other: how much two runs of the same differ is not known from it, and not in the mark ~ either.")
+		add("This is one run of A and one of B, one after the other. How much two runs of A differ is in neither the figures nor the mark ~, and can be far more than counting: profile A twice and compare those first.")
 		if a, b := p.Runs[0].perSecond(), p.Runs[1].perSecond(); p.Table.PerOperation && math.Abs(a-b) > 0.05*max(a, b) {
 			add("A and B did not do as much per second. What is spent by the clock and not by the operation (services, waiting, the generator) costs less per operation where there are more of them.")
 		}

@@ -41,6 +41,9 @@ type Group struct {
 	Options []Difference
 
 	Comparisons []Comparison
+	// Profiles are CPU profiles of cells beside those of their bases, where both
+	// have one. They explain, and are part of no comparison.
+	Profiles []*Profiles
 }
 
 // Check is a comparison whose outcome is known beforehand: an A/A pair, which

@@ -99,6 +99,7 @@ func (g *Group) tables(runs bool) []table {
 	if len(g.Options) > 0 {
 		tables = append(tables, g.optionsTable())
 	}
+	tables = append(tables, g.profileTables()...)
 	if runs {
 		tables = append(tables, g.runsTable())
 	} else if t := g.runsTable(); len(t.Notes) > 0 {

@@ -34,7 +34,8 @@
 // √n samples, from counting alone; Cost carries it as Noise, and a difference
 // within three of it is not Resolved. One side alone is compared with nothing in
 // the same way: what fewer than ten samples hit is not resolved. How much two
-// runs of the same program differ comes on top and is not known from one of each.
+// runs of the same program differ comes on top and is not known from one of each:
+// on a machine that gives the program little of its processors, that is most of it.
 //
 // The package is pure: it reads no file and keeps nothing. Profiles are not
 // changed; a Table does not change after it was made.
