@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"commitlab/engine"
@@ -235,9 +236,25 @@ func (r *runner) checkAll(ctx context.Context, v *verdict, last Round) error {
 	})
 }
 
+// checkTimeout bounds a check, which takes seconds: a store that hangs is found too.
+const checkTimeout = 10 * time.Minute
+
 // open opens the store for a check, closes and audits it. Errors of the store are
 // violations.
 func (r *runner) open(ctx context.Context, v *verdict, options engine.Options, check func(*checker) error) error {
+	done := make(chan error, 1)
+	go func() { done <- r.opened(ctx, v, options, check) }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(checkTimeout):
+		stacks := make([]byte, 64<<10)
+		return fmt.Errorf("the check did not end within %v: %s", checkTimeout, stacks[:runtime.Stack(stacks, true)])
+	}
+}
+
+// opened does what open promises, unless it hangs.
+func (r *runner) opened(ctx context.Context, v *verdict, options engine.Options, check func(*checker) error) error {
 	s, err := engine.Open(r.dir.store(), options)
 	if err != nil {
 		v.wrong("open: %v", err)
