@@ -69,7 +69,7 @@ func (c *cleaner) Step(now time.Time) (int, error) {
 		}
 		c.passAt, c.left = now.Add(c.interval), c.policy.batch
 	}
-	freed, err := c.retire(now, false)
+	freed, err := c.retire(now, false, c.limit())
 	c.nextAt = now.Add(c.pause)
 	c.left--
 	if freed == 0 {
@@ -88,8 +88,8 @@ func (c *cleaner) oversize() bool {
 }
 
 // retire deletes the first file that the plan names, if any, and returns its size.
-// The caller holds mu.
-func (c *cleaner) retire(now time.Time, asked bool) (size int64, err error) {
+// A file that ends behind limit stays. The caller holds mu.
+func (c *cleaner) retire(now time.Time, asked bool, limit int64) (size int64, err error) {
 	s := c.store
 	if c.stopped {
 		return 0, ErrClosing
@@ -100,7 +100,7 @@ func (c *cleaner) retire(now time.Time, asked bool) (size int64, err error) {
 	}
 	disks, _ := s.disk.measure() // what cannot be measured is the disk watch's to say
 	due := c.policy.plan(situation{
-		now: settled, disks: disks, files: s.log.FileStates(), limit: c.limit(), asked: asked, freeing: s.reaper.Backlog() > 0,
+		now: settled, disks: disks, files: s.log.FileStates(), limit: limit, asked: asked, freeing: s.reaper.Backlog() > 0,
 	})
 	if len(due) == 0 {
 		return 0, nil
@@ -135,9 +135,10 @@ func (c *cleaner) retire(now time.Time, asked bool) (size int64, err error) {
 	return r.End - r.Base, nil
 }
 
-// makeRoom deletes expired files of a log that Open has just recovered, as long as
-// a disk is fuller than it may be: what follows in Open has to write.
-func (c *cleaner) makeRoom(now time.Time) error {
+// makeRoom deletes expired files before Open changes anything else, as long as a
+// disk is fuller than it may be: what follows in Open has to write. end is where the
+// log will end.
+func (c *cleaner) makeRoom(now time.Time, end int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	byForce := c.policy.byForce
@@ -148,7 +149,7 @@ func (c *cleaner) makeRoom(now time.Time) error {
 		if fullest(disks).percent <= c.policy.maxUsed {
 			return nil
 		}
-		if size, err := c.retire(now, false); size == 0 || err != nil {
+		if size, err := c.retire(now, false, end); size == 0 || err != nil {
 			return err
 		}
 		c.store.reaper.Drain()
@@ -222,7 +223,7 @@ func (s *Store) DeleteExpired() (Deleted, error) {
 	c := s.cleaner
 	for range passesByHand * c.policy.batch {
 		c.mu.Lock()
-		size, err := c.retire(time.Now(), true)
+		size, err := c.retire(time.Now(), true, c.limit())
 		c.mu.Unlock()
 		if err != nil {
 			return d, fmt.Errorf("delete expired files: %w", err)

@@ -59,13 +59,13 @@ func (s *Store) load() error {
 	if err := l.scan(len(d.heads)); err != nil {
 		return err
 	}
+	if err := s.cleaner.makeRoom(time.Now(), l.verdict.end); err != nil {
+		return err
+	}
 	if err := marker.Set(); err != nil { // from here on a crash leaves things half done
 		return err
 	}
 	if err := l.settle(); err != nil {
-		return err
-	}
-	if err := s.cleaner.makeRoom(time.Now()); err != nil {
 		return err
 	}
 	if s.dispatch != nil {
