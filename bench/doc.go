@@ -5,6 +5,7 @@
 //	workload   what data: a message as a function of seed, worker and sequence
 //	pace       when: schedules as functions of the operation number
 //	scenario   what is done: the registry, the baselines, the named configurations
+//	pressure   what is done beside it on purpose: held readers, other writers, scarce memory
 //	measure    how it is timed: warm-up, window, drain; service, response, slip
 //	peer       the same done to another program's store, in a process of its own
 //	result     what is kept of a run: manifest, latency log, counters, outliers

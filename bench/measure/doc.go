@@ -30,6 +30,11 @@
 // ended in the drain is. A closed loop has no due times: there the start decides,
 // and response, slip and lag do not exist.
 //
+// What a target does in goroutines of its own it records through Events. It can
+// also say there that it was doing something by which operations may have suffered;
+// those that overlapped are then told from the others (see Plan.Bystanders). What
+// goes on beside the load on purpose, Plan.Beside starts and ends.
+//
 // # Concurrency
 //
 // Each worker is a goroutine with a recorder of its own. The operation path reads
