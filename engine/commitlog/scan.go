@@ -115,7 +115,9 @@ type scanner struct {
 	file *segment.File
 	data []byte
 
-	read   int64 // position up to which Read was told
+	read   int64          // position up to which Read was told
+	asked  int64          // position up to which the system was asked for pages
+	rec    message.Record // the one at hand
 	recent recentNext
 }
 
@@ -180,6 +182,10 @@ func (s *scanner) walk(pos int64) (run Run, err error) {
 		if pos >= s.read+progressBytes {
 			s.progress(pos)
 		}
+		if pos >= s.asked {
+			s.asked = min(pos+progressBytes, int64(len(s.data)))
+			_ = s.file.Prefetch(pos, s.asked-pos) // else they are faulted in
+		}
 		size, kind, reason := message.Check(s.data[pos:], s.log.checks(base+pos, int64(len(s.data))-pos))
 		run.To = base + pos
 		if kind != message.KindRecord {
@@ -187,15 +193,15 @@ func (s *scanner) walk(pos int64) (run Run, err error) {
 			break
 		}
 		next := pos + int64(size)
-		rec, err := message.Decode(s.data[pos:next])
-		if err != nil {
+		if s.rec, err = message.Decode(s.data[pos:next]); err != nil {
 			return run, err
 		}
-		if h := &s.opt.History; !h.Covers(base+next, rec.StoreTimestamp) && (torn(&rec, next) || h.Reused && !whole(s.data[pos:next])) {
+		rec := &s.rec
+		if h := &s.opt.History; !h.Covers(base+next, rec.StoreTimestamp) && (torn(rec, next) || h.Reused && !whole(s.data[pos:next])) {
 			run.Reason = errTorn
 			break
 		}
-		s.note(&run, &rec)
+		s.note(&run, rec)
 		pos = next
 		if pos == int64(len(s.data)) {
 			run.To, run.Sealed = base+pos, true

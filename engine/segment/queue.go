@@ -29,14 +29,14 @@ type Queue struct {
 // each. An empty last file is what a crash during creation leaves: it is
 // removed. Any other wrong size, a gap or a repeated offset is an error.
 func OpenQueue(dir string, o *Options, logger *slog.Logger) (*Queue, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("open log directory: %w", err)
-	}
 	q := &Queue{dir: dir, opt: o}
 	q.files.Store(&[]*File{})
 	found, err := list(dir, logger)
+	if errors.Is(err, os.ErrNotExist) {
+		err = os.MkdirAll(dir, 0o755)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open log directory: %w", err)
 	}
 	if len(found) == 0 { // perhaps the directory is new: its name must be there before the first record
 		if err := o.Disk.SyncDir(filepath.Dir(dir)); err != nil {
