@@ -136,6 +136,7 @@ func (b *baselineScan) Setup(ctx context.Context) (err error) {
 		return err
 	}
 	end := b.end()
+	b.thin()
 	if err := b.store.Close(); err != nil {
 		return err
 	}
