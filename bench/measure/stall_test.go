@@ -46,3 +46,20 @@ func TestB101_StallShowsInResponseOfEverythingDue(t *testing.T) {
 		checkStall(t, outcome, 1)
 	})
 }
+
+// A target so slow that the window passes while it works off what was due in the
+// warm-up is slow: nothing of the window is sent, and that is no fault of the
+// generator.
+func TestTargetBusyWithTheWarmUpIsNotTheGenerator(t *testing.T) {
+	rate, err := pace.NewConstant(100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst := &target{op: serving(time.Second)}
+	plan := measure.Plan{Pacer: rate, Warmup: 500 * time.Millisecond, Duration: time.Second, Drain: -1}
+	virtually(t, inst, plan, nil, func(t *testing.T, o measure.Outcome, err error) {
+		if err != nil || o.Status != measure.OK || o.Due != 100 || o.NeverSent != 100 || o.Busy < 0.99 {
+			t.Errorf("status %s: %s, error %v; %d of %d never sent, %.2f busy; want ok, all of them, all the time", o.Status, o.Reason, err, o.NeverSent, o.Due, o.Busy)
+		}
+	})
+}

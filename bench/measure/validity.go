@@ -12,6 +12,10 @@ const (
 	// ... unless it is below what interrupts and the clock itself cost on any
 	// machine; such lag is shown, not judged.
 	lagFloor = 20 * time.Microsecond
+	// Workers that spent this share of the window inside the target were held up by
+	// it, also where none of them got to an operation of the window: it was still
+	// busy with those before.
+	targetBusy = 0.9
 )
 
 // generatorFault says why a run's load was not the load that was asked for, by
@@ -25,7 +29,7 @@ func generatorFault(o *Outcome) string {
 	}
 	lag, sent := o.Ops[0].Lag.Percentile(99.9)
 	if !sent {
-		if o.NeverSent == o.Due {
+		if o.NeverSent == o.Due && o.Busy < targetBusy {
 			return fmt.Sprintf("%d operations due, none sent", o.Due)
 		}
 		return ""

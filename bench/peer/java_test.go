@@ -4,12 +4,15 @@ import (
 	"errors"
 	"flag"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"commitlab/bench/measure"
 	"commitlab/bench/pace"
 	"commitlab/bench/peer"
+	"commitlab/bench/scenario"
 	"commitlab/bench/workload"
 	"commitlab/engine"
 )
@@ -134,4 +137,51 @@ func shortBody(data *workload.Workload, generators map[int]*workload.Generator, 
 		}
 	}
 	return 0, next[0]
+}
+
+// Goal: the real store does every scenario, under the names by which this module's
+// engine does it, and what it was asked to store or find is there. Method: a moment
+// of each with little data; the peer verifies what it did.
+func TestJavaDoesEveryScenario(t *testing.T) {
+	if !*java {
+		t.Skip("takes a Java virtual machine, and Maven once; run with -java")
+	}
+	for name, never := range map[string][]string{ // the peer cannot see into a deletion
+		"append_sync": nil, "dispatch": nil, "dispatch_rebuild": nil, "lookup": nil, "get": nil,
+		"destroy": {"destroy."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, err := scenario.Find(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			options, err := peer.Configs[0].With("jvm=-Xmx512m", "mappedFileSizeCommitLog=4MiB", "maxIndexNum=20000", "maxHashSlotNum=5000")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if options, err = options.Resolve(name, nil); err != nil {
+				t.Fatal(err)
+			}
+			data, err := workload.New(workload.Spec{Seed: 3, Topics: 2, Queues: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, _, err := peer.Run(t.Context(), peer.Job{
+				Options: options, Scenario: name, Workload: data.Spec(), MaxBytes: 8 << 20, Dir: filepath.Join(t.TempDir(), "run"),
+				Plan: measure.Plan{Primary: found.Ops[0], Ops: found.Ops[1:], Workers: min(found.Writers, 4), Duration: 300 * time.Millisecond},
+			}, &collector{})
+			if errors.Is(err, peer.ErrUnavailable) {
+				t.Skip(err)
+			}
+			if err != nil || o.Done+o.Late == 0 {
+				t.Fatalf("status %s: %s, %d done, error %v", o.Status, o.Reason, o.Done+o.Late, err)
+			}
+			for _, op := range o.Ops {
+				cannot := slices.ContainsFunc(never, func(prefix string) bool { return strings.HasPrefix(op.Name, prefix) })
+				if (op.Service.Count() == 0) != cannot {
+					t.Errorf("%s was timed %d times", op.Name, op.Service.Count())
+				}
+			}
+		})
+	}
 }

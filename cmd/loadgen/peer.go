@@ -14,6 +14,7 @@ import (
 // askPeer makes a peer ready before anything is measured: building it takes a
 // minute, once. That it cannot run is said here, and again by each of its runs.
 func askPeer(ctx context.Context, p *progress, o peer.Options) {
+	p.at(0, "peer %s %s is made ready", o.Peer, o.Generation)
 	if state, err := o.Check(ctx); err == nil && state != "built" {
 		p.note("peer %s %s: %s", o.Peer, o.Generation, state)
 	}
