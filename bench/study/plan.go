@@ -156,7 +156,7 @@ func (s Spec) cells(sc ScenarioSpec, configs []resolvedConfig, room Room) ([]res
 	}
 	spec := sc.spec(s.Seed)
 	if spec.MaxBytes == 0 {
-		if spec.MaxBytes, err = Budget(found, spec.Workload, pacer, s.warmup(pacer)+time.Duration(s.Duration), room); err != nil {
+		if spec.MaxBytes, err = Budget(found, spec.Workload, pacer, s.warmup(found, pacer)+time.Duration(s.Duration), room); err != nil {
 			return nil, err
 		}
 	}
@@ -208,17 +208,21 @@ func (sc ScenarioSpec) spec(seed uint64) scenario.Spec {
 }
 
 // warmup is the spec's, or the default for that kind of load.
-func (s Spec) warmup(p pace.Pacer) time.Duration {
+func (s Spec) warmup(of scenario.Scenario, p pace.Pacer) time.Duration {
 	if s.Warmup != nil {
 		return time.Duration(*s.Warmup)
 	}
-	return DefaultWarmup(p)
+	return DefaultWarmup(of, p)
 }
 
 // DefaultWarmup is the warm-up of a run that does not say: short in a closed
-// loop, which uses its byte budget up in a second.
-func DefaultWarmup(p pace.Pacer) time.Duration {
-	if pace.IsClosed(p) {
+// loop, which uses its byte budget up in a second. A slow operation that began in
+// it could take all of the window and count nowhere, so that there is none then.
+func DefaultWarmup(of scenario.Scenario, p pace.Pacer) time.Duration {
+	switch {
+	case of.Slow:
+		return 0
+	case pace.IsClosed(p):
 		return 100 * time.Millisecond
 	}
 	return time.Second

@@ -233,3 +233,24 @@ func TestSlotRunIsWhatWasPlanned(t *testing.T) {
 		t.Errorf("unknown option in study.json: %v, want an error that names it", err)
 	}
 }
+
+// An operation of a second that begins in the warm-up would take the window and
+// count nowhere.
+func TestSlowScenariosHaveNoWarmUp(t *testing.T) {
+	steady, err := pace.NewConstant(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scenario.All {
+		want, wantSteady := 100*time.Millisecond, time.Second
+		if s.Slow {
+			want, wantSteady = 0, 0
+		}
+		if got := DefaultWarmup(s, pace.Closed{}); got != want {
+			t.Errorf("%s in a closed loop: %v, want %v", s.Name, got, want)
+		}
+		if got := DefaultWarmup(s, steady); got != wantSteady {
+			t.Errorf("%s at a steady rate: %v, want %v", s.Name, got, wantSteady)
+		}
+	}
+}

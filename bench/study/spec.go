@@ -24,7 +24,7 @@ type Spec struct {
 	// Blocks is how often each cell is run. Default 10.
 	Blocks int `yaml:"blocks" json:"blocks"`
 	// Warmup is measured but not kept. Default 1s, in a closed loop 100ms: it
-	// eats into a byte budget there.
+	// eats into a byte budget there. None where one operation takes seconds.
 	Warmup *Duration `yaml:"warmup" json:"warmup,omitempty"`
 	// Duration is the measured window of a run. Default 10s.
 	Duration Duration `yaml:"duration" json:"duration"`

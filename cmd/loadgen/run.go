@@ -33,7 +33,7 @@ type runCommand struct {
 	Writers  int            `help:"Concurrent writers; 0 for the scenario's default."`
 	Rate     string         `default:"max" help:"Schedule: 200000, 200k, ramp:1k-100k/10s, step:1k,5k/10s, poisson:5k, burst:100/10ms, or max for a closed loop."`
 	Duration time.Duration  `default:"10s" help:"Measured window."`
-	Warmup   *time.Duration `placeholder:"1s" help:"Warm-up before it; default 1s, in a closed loop 100ms."`
+	Warmup   *time.Duration `placeholder:"1s" help:"Warm-up before it; default 1s, in a closed loop 100ms, none for an operation of seconds."`
 	MaxBytes string         `placeholder:"SIZE" help:"Byte budget at which the run ends early, such as 8GiB; default what the schedule needs, in a closed loop the scenario's."`
 	Seed     uint64         `default:"1" help:"Of everything random."`
 	Dir      string         `placeholder:"DIR" help:"Where the store lives while it is measured; default inside --out. Choose the disk with it."`
@@ -98,7 +98,7 @@ func (c *runCommand) plan() (study.Run, error) {
 	if err := errors.Join(scenarioErr, setErr, rateErr, durationErr, pressureErr); err != nil {
 		return study.Run{}, err
 	}
-	warmup := study.DefaultWarmup(pacer)
+	warmup := study.DefaultWarmup(found, pacer)
 	if c.Warmup != nil {
 		warmup = *c.Warmup
 	}

@@ -157,7 +157,7 @@ final class Bench {
     /** What was measured and on what. */
     private static JsonObject target() {
         JsonObject target = new JsonObject();
-        target.addProperty("store", "RocketMQ " + MQVersion.getVersionDesc(MQVersion.CURRENT_VERSION));
+        target.addProperty("store", "RocketMQ " + MQVersion.getVersionDesc(MQVersion.CURRENT_VERSION).substring(1).replace('_', '.'));
         target.addProperty("runtime", System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version"));
         target.addProperty("flags", ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
             .filter(a -> !a.startsWith("--add-") && !a.startsWith("-Duser.home=")).collect(Collectors.joining(" ")));

@@ -108,7 +108,7 @@ final class BenchLoad {
 
     synchronized void fail(Throwable e) {
         if (failure == null && endedEarly == null) {
-            failure = e.getMessage() == null ? e.toString() : e.getClass().getSimpleName() + ": " + e.getMessage();
+            failure = e.getMessage() == null ? e.toString() : e.getMessage();
         }
         notifyAll();
     }
