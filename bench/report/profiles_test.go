@@ -26,6 +26,7 @@ type profiled struct {
 	perSecond       float64 // 0: the run has no end
 	status          result.Status
 	stacks          map[string]int64 // functions from the running one outwards: samples per second
+	cpus            int
 }
 
 // write writes the run into dir with a CPU profile of 100 samples a second.
@@ -37,7 +38,7 @@ func (r profiled) write(t testing.TB, dir string) string {
 	w, err := result.CreateRun(dir, result.Manifest{
 		Scenario: r.scenario, Config: r.config, Primary: r.scenario, Options: json.RawMessage(r.options), Pace: "10000", Workers: 1,
 		Profiles: []string{"cpu"}, Command: []string{"loadgen", "run", "--config", r.config},
-		DurationNs: int64(r.length), TickNs: int64(time.Second), Host: host.Facts{OS: "linux", CPUs: 2}, Start: epoch,
+		DurationNs: int64(r.length), TickNs: int64(time.Second), Host: host.Facts{OS: "linux", CPUs: r.cpus}, Start: epoch,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -168,6 +169,33 @@ func TestProfilesOfUnlikeRunsAreRefused(t *testing.T) {
 	_, err := LoadProfiles("cpu", nil, a.write(t, filepath.Join(t.TempDir(), "a")), b.write(t, filepath.Join(t.TempDir(), "b")))
 	if err == nil || !strings.Contains(err.Error(), "A is of scenario append and B of get") {
 		t.Errorf("error %v, want one that names both scenarios", err)
+	}
+}
+
+func TestProfilesOfUnlikeMachinesSaySo(t *testing.T) {
+	a, b := unlikeLengths()
+	if got := rendered(t, loadProfiles(t, "", a, b).Text, ProfileOptions{}); strings.Contains(got, "DIFFERING") {
+		t.Errorf("one machine is said to differ:\n%s", got)
+	}
+	a.cpus, b.cpus = 2, 64
+	p := loadProfiles(t, "", a, b)
+	wantText(t, rendered(t, p.Text, ProfileOptions{}), "DIFFERING CONDITIONS")
+	if len(p.Hosts) != 1 || p.Hosts[0].Values[1] != "64" {
+		t.Errorf("what differs is %+v, want the number of CPUs", p.Hosts)
+	}
+}
+
+func TestPeerIsNotProfiled(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := result.CreateRun(dir, result.Manifest{Scenario: "append", Config: "rocketmq-java", Primary: "append", Pace: "max", Workers: 1, Start: epoch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.End(result.End{Status: result.OK, Target: map[string]string{"store": "other"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadProfiles("cpu", nil, dir); err == nil || !strings.Contains(err.Error(), "process of its own") || strings.Contains(err.Error(), "--profile") {
+		t.Errorf("error %v, want one that says that there cannot be a profile", err)
 	}
 }
 
