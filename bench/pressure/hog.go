@@ -3,6 +3,7 @@ package pressure
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
 	"time"
@@ -31,14 +32,14 @@ func (cpuHog) missing(Env) string {
 	return ""
 }
 
-// hogProgram computes for as long as its parent lives; it looks every some ten
-// milliseconds. Nothing else ends it when this process is killed.
-const hogProgram = `while kill -0 "$PPID" 2>/dev/null; do i=0; while [ "$i" -lt 20000 ]; do i=$((i+1)); done; done`
+// hogProgram computes for as long as the process lives that its argument names; it
+// looks every some ten milliseconds. Nothing else ends it when this one is killed.
+const hogProgram = `while kill -0 "$1" 2>/dev/null; do i=0; while [ "$i" -lt 20000 ]; do i=$((i+1)); done; done`
 
 func (p cpuHog) start(Env) (running, error) {
 	r := &runningHog{cpuHog: p, begun: time.Now()}
 	for range p.count {
-		cmd := exec.Command("sh", "-c", hogProgram)
+		cmd := hogOf(os.Getpid())
 		if err := cmd.Start(); err != nil {
 			_, stopErr := r.stop()
 			return nil, errors.Join(err, stopErr)
@@ -46,6 +47,11 @@ func (p cpuHog) start(Env) (running, error) {
 		r.processes = append(r.processes, cmd)
 	}
 	return r, nil
+}
+
+// hogOf is a process that computes for as long as the owner lives.
+func hogOf(owner int) *exec.Cmd {
+	return exec.Command("sh", "-c", hogProgram, "cpu-hog", strconv.Itoa(owner))
 }
 
 type runningHog struct {

@@ -22,6 +22,10 @@ import (
 // outlierOver is the time from which an operation leaves a record of its own.
 const outlierOver = time.Millisecond
 
+// outliersPerTick bounds those records over all workers, as far as each may leave
+// some: of synchronous puts every one may be an outlier.
+const outliersPerTick = 256
+
 // Run is one run of one cell, complete: no default is left open.
 type Run struct {
 	Scenario scenario.Scenario
@@ -175,16 +179,17 @@ func (r Run) tick() time.Duration {
 
 func (r Run) plan(dir string) measure.Plan {
 	p := measure.Plan{
-		Primary:     r.Scenario.Ops[0],
-		Ops:         r.Scenario.Ops[1:],
-		Bystanders:  r.Scenario.Bystanders,
-		Workers:     r.Spec.Writers,
-		Pacer:       r.Pacer,
-		Warmup:      r.Warmup,
-		Duration:    r.Duration,
-		Tick:        r.tick(),
-		Seed:        r.Seed,
-		OutlierOver: outlierOver,
+		Primary:      r.Scenario.Ops[0],
+		Ops:          r.Scenario.Ops[1:],
+		Bystanders:   r.Scenario.Bystanders,
+		Workers:      r.Spec.Writers,
+		Pacer:        r.Pacer,
+		Warmup:       r.Warmup,
+		Duration:     r.Duration,
+		Tick:         r.tick(),
+		Seed:         r.Seed,
+		OutlierOver:  outlierOver,
+		OutlierLimit: min(max(outliersPerTick/r.Spec.Writers, 4), 64),
 	}
 	if len(r.Profiles) > 0 {
 		label := profile.Label{Scenario: r.Scenario.Name, Config: r.Config}

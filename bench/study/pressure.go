@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"commitlab/bench/measure"
 	"commitlab/bench/pressure"
@@ -62,6 +63,33 @@ func (r Run) PressureMissing() ([]string, error) {
 		return nil, err
 	}
 	return r.Pressure.Missing(pressureOn(instance, r.Spec.Dir)), nil
+}
+
+// PressureMissing is Run.PressureMissing of all cells of a study whose stores will
+// be below root, each complaint once.
+func PressureMissing(study *result.Study, root string) ([]string, error) {
+	var all []string
+	spec, err := SpecOf(study)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range study.Cells {
+		if c.Pressure == "" {
+			continue
+		}
+		r, err := cellRun(spec, c)
+		if err != nil {
+			return nil, err
+		}
+		r.Spec.Dir = filepath.Join(root, c.Name)
+		missing, err := r.PressureMissing()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, missing...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
 }
 
 // holder gives readers of package pressure records of a scenario.

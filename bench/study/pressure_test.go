@@ -72,6 +72,24 @@ func TestPressureThatCannotBeIsAFailure(t *testing.T) {
 	}
 }
 
+// Goal: a study says before its first run what its pressure will lack, once for all
+// cells of a scenario.
+func TestStudySaysWhatItsPressureLacks(t *testing.T) {
+	study := plan(t, `
+name: lacking
+blocks: 6
+duration: 1s
+configs: [{name: tuned}, {name: populated}]
+scenarios:
+  - {scenario: baseline_mmap, pressure: held-readers=1}
+  - {scenario: append, pressure: held-readers=1}
+`)
+	missing, err := PressureMissing(&study, t.TempDir())
+	if err != nil || len(missing) != 1 || !strings.Contains(missing[0], "no records") {
+		t.Errorf("missing: %q, %v; want one complaint, of the baseline", missing, err)
+	}
+}
+
 func TestPlanKeepsPressureOptionsAndChoiceOfAScenario(t *testing.T) {
 	study := plan(t, `
 name: choice

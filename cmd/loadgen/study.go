@@ -35,6 +35,13 @@ func (c *studyCommand) Run(ctx context.Context, con console) error {
 	total := len(dir.Study.Order)
 	p := newProgress(con.stderr, c.Quiet, int64(total), con.statusEvery)
 	c.announce(p, dir)
+	missing, err := study.PressureMissing(dir.Study, c.store(dir))
+	if err != nil {
+		return err
+	}
+	for _, m := range missing {
+		p.note("warning: pressure %s", m)
+	}
 	for _, o := range study.Peers(dir.Study) {
 		askPeer(ctx, p, o)
 	}
@@ -138,15 +145,19 @@ func (c *studyCommand) announce(p *progress, dir *result.Dir) {
 	}
 }
 
-func (c *studyCommand) runner(p *progress, dir *result.Dir, spec study.Spec) *study.Runner {
-	store := c.Dir
-	if store == "" {
-		store = filepath.Join(dir.Path, "store")
+// store is the directory below which the stores of all cells live.
+func (c *studyCommand) store(dir *result.Dir) string {
+	if c.Dir != "" {
+		return c.Dir
 	}
+	return filepath.Join(dir.Path, "store")
+}
+
+func (c *studyCommand) runner(p *progress, dir *result.Dir, spec study.Spec) *study.Runner {
 	total := len(dir.Study.Order)
 	behind := 0
 	return &study.Runner{
-		Launch:   (&study.Process{Program: program(), Store: store}).Launch,
+		Launch:   (&study.Process{Program: program(), Store: c.store(dir)}).Launch,
 		Cooldown: time.Duration(*spec.Cooldown),
 		Limit:    time.Duration(spec.Limit),
 		Begin: func(slot result.Slot, n int) {
