@@ -94,17 +94,21 @@ func (w *writer) put(id ID) {
 	w.told([]ID{id}, []engine.PutResult{p}, err)
 }
 
+// maxBatchBytes is what a batch may have in bodies: it has to fit the smallest file.
+const maxBatchBytes = 40 << 10
+
 // putBatch puts a message with later ones of the same queue.
 func (w *writer) putBatch(first ID) {
 	m := w.content.message(first)
-	batch, ids := []message.Message{clone(m)}, []ID{first}
+	batch, ids, bytes := []message.Message{clone(m)}, []ID{first}, len(m.Body)
 	for sequence := w.next; sequence < first.Sequence+lookAhead; sequence++ {
 		id := ID{w.worker, sequence}
 		if w.used[sequence] || w.content.traits(id).delay != 0 {
 			continue
 		}
-		if other := w.content.message(id); other.Topic == batch[0].Topic && other.QueueID == batch[0].QueueID {
-			batch, ids = append(batch, clone(other)), append(ids, id)
+		other := w.content.message(id)
+		if other.Topic == batch[0].Topic && other.QueueID == batch[0].QueueID && bytes+len(other.Body) <= maxBatchBytes {
+			batch, ids, bytes = append(batch, clone(other)), append(ids, id), bytes+len(other.Body)
 			w.used[sequence] = true
 		}
 	}
