@@ -20,7 +20,7 @@ func endurance() time.Duration {
 	if *long {
 		return time.Minute
 	}
-	return 2 * time.Second
+	return 500 * time.Millisecond
 }
 
 // queueBodies reads a queue from its first offset on.
