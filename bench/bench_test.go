@@ -82,6 +82,8 @@ func benchmark(b *testing.B, root string, s scenario.Scenario, config string, wr
 		b.Fatal(err)
 	}
 	spec := scenario.Spec{Options: c.Options, Writers: writers, Workload: workload.Spec{Seed: 1}}
+	// What a store says in order would stand in the middle of a line of results.
+	spec.Options.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	record, err := scenario.RecordBytes(spec.Workload)
 	if err != nil {
 		b.Fatal(err)
