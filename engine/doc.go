@@ -18,16 +18,19 @@
 //	commitlog/cold.go       a record far behind the end: how the wait for the disk is spent
 //	bytime.go wait.go       search by store time; wait for what comes
 //	delay.go schedule/      delay queues → due → put again
-//	segment/lifetime.go     no new references → last Release → unmap, unlink, close       Min
+//	clean.go                which files go, by cleanplan.go: log first, then queues, then index
+//	commitlog/retire.go     off the log, oldest first; readers may hold on              Min
+//	segment/destroy.go      name unlinked → last Release, or zeros by force → reaper.go
+//	segment/freeing.go      unmap, free, close: at once, in pieces, or segment/spares.go: used again
 //
-// Nothing takes files down yet: the last line is built and tested below this
-// package, and its caller, retention, is still to come. Until then Min stays.
+// topic.go takes down the queues of one topic in the same way. diskwatch.go refuses
+// puts while a disk is too full, however long a deletion takes.
 //
 // What crosses the structures lives in this package, so that the story can be
 // read in one place. The packages below own one thing each:
 //
 //	message        the record format and its codec: bytes to bytes
-//	segment        the mapped file: positions, lifetime, preallocation, transient buffers
+//	segment        the mapped file: positions, lifetime, preallocation, transient buffers, destruction
 //	commitlog      the log over such files: append, read, sync, recovery
 //	consumequeue   20-byte units per topic and queue
 //	index          hash files from key to records
@@ -42,7 +45,8 @@
 //	Min ≤ Dispatched ≤ Committed ≤ Appended        Flushed ≤ Committed
 //
 // All are byte offsets in the commit log and none goes back while the store is
-// open. With flush sync Dispatched follows Flushed, so that a reader by queue or
+// open. Min never passes Dispatched or Flushed: what no queue has yet, or no disk, is
+// not deleted. With flush sync Dispatched follows Flushed, so that a reader by queue or
 // key never sees what a power cut could take back.
 //
 // # Opening
@@ -71,6 +75,14 @@
 //
 //	lock taken after load and recovery          taken before anything is read
 //	unmap under readers after an interval       never; the pages are exchanged for zeros
+//	deletion stops at a file that is held       held files are off the log and block nobody
+//	age of a file by its modification time      by store times of records, clock steps survived
+//	bad deleteWhen ends all cleaning            refused by Open
+//	unknown disk usage counts as full           is no measurement, said once
+//	disk looked at by who deletes               a service of its own; refusals heal
+//	fully expired queue keeps its minimum       is empty: minimum = maximum
+//	deleted topic: back after a crash           remembered until its records are gone
+//	deleted topic: queue offsets from 0 again   go on, as long as the log has records of it
 //	record larger than a file: PUT_OK, lost     refused
 //	topic of ≤127 characters, >127 bytes        refused, instead of ending the next recovery
 //	hash taken for key equality in queries      every answer compared with its record

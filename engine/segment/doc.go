@@ -19,12 +19,17 @@
 //
 //	create ─► allocate ─► sync file, sync directory ─► map ─► advise ─► populate or touch ─► lock
 //	   ─► appended to (tail) ─► full ─► unlock ─► read, synced
-//	   ─► Destroy: no new references, name unlinked ─► last Release ─► unmap, close
+//	   ─► Destroy: name unlinked, no new references ─► last Release ─► Reaper: unmap, free, close
+//	             └► recycled: renamed to a spare ─► last Release ─► Reaper: unmap, close ─► next file
 //
 // The bytes of a View stay mapped until its Release: a file is never unmapped
 // under a reader. A reader that holds on longer than the caller's patience does
 // not keep the disk space: Destroy then exchanges the pages under it for zeros
-// and marks its views revoked.
+// and marks its views revoked. Nor does a reader pay for the end of a file: with a
+// Reaper, the last Release only hands it over.
+//
+// A file that is used again shows bytes of its former life where nothing was written
+// since. See Spares for what keeps them from being taken for records.
 //
 // # Concurrency
 //
