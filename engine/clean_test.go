@@ -275,6 +275,41 @@ func TestB49_SlowDeletionDoesNotDelayTheDiskWatch(t *testing.T) {
 	close(goOn)
 }
 
+// B-55: senders timed out every day at the hour in which all expired files were
+// deleted in a row. One goes at a time, with a pause behind each, and after a batch
+// the next pass is waited for. (How long puts take meanwhile is the lab's to say.)
+func TestB55_FilesGoOneAtATimeWithPauses(t *testing.T) {
+	s, _ := retiring(t, Options{}, 30)
+	c := s.cleaner
+	c.mu.Lock()
+	c.interval, c.pause = 10*time.Second, 100*time.Millisecond
+	begin := at(4, 4)
+	c.passAt, c.nextAt, c.left = begin, begin, 0
+	c.mu.Unlock()
+	var went []time.Duration
+	for passed := time.Duration(0); passed < 21*time.Second; passed += 10 * time.Millisecond {
+		before := s.log.Min()
+		if _, err := c.Step(begin.Add(passed)); err != nil {
+			t.Fatal(err)
+		}
+		switch n := (s.log.Min() - before) / s.opt.CommitLogFileBytes; n {
+		case 0:
+		case 1:
+			went = append(went, passed)
+		default:
+			t.Fatalf("after %v %d files went at once", passed, n)
+		}
+	}
+	for i, passed := range went {
+		if want := time.Duration(i/10)*10*time.Second + time.Duration(i%10)*100*time.Millisecond; passed != want {
+			t.Errorf("file %d went after %v, want %v", i, passed, want)
+		}
+	}
+	if len(went) != 29 {
+		t.Errorf("%d files went, want 29", len(went))
+	}
+}
+
 // B-22: after a failed deletion the log still began with a file that nobody could
 // read. It begins with the first one that is there, and what is below is not found.
 // H15: deletion stopped there for two minutes; it is tried again after the

@@ -123,9 +123,13 @@ func (r *readingRegion) ReadAt(p []byte, off int64) (int, error) {
 	return r.Region.ReadAt(p, off)
 }
 
-// Goal: coldAfterBytes decides, and a system call is made for cold records
-// only: one, or two for a record that ends in another page.
-func TestOnlyRecordsFarBehindTheEndAreCold(t *testing.T) {
+// B-77: a page fault kept its processor from other goroutines, so cold readers
+// stalled everybody.
+//
+// Goal: coldAfterBytes decides, and a system call, during which the scheduler has the
+// processor back, is made for cold records only: one, or two for a record that ends
+// in another page.
+func TestB77_OnlyRecordsFarBehindTheEndAreCold(t *testing.T) {
 	for how, calls := range map[segment.ColdRead]func(*reading) int64{
 		segment.ColdPopulate: func(r *reading) int64 { return r.populates.Load() },
 		segment.ColdFault:    func(r *reading) int64 { return r.populates.Load() + r.preads.Load() },

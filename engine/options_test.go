@@ -88,3 +88,43 @@ func TestEveryBadOptionIsNamed(t *testing.T) {
 		t.Errorf("open: got %v, want ErrOption", err)
 	}
 }
+
+func TestRetentionOptions(t *testing.T) {
+	o, err := Options{}.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []any{
+		o.FileReservedMs, o.DeleteWhen, o.MaxLogBytes, o.DiskMaxUsedPercent, o.DiskCleanForciblyPercent, o.DiskWarningPercent, o.CleanFileForcibly,
+		o.CleanIntervalMs, o.DeleteFileBatch, o.DeleteFileIntervalMs, o.DestroyForceMs, o.RetryHangedMs, o.Compatible,
+	}
+	want := []any{
+		int64(72 * 3600 * 1000), "04", int64(0), 75, 85, 90, On,
+		int64(10_000), 10, int64(100), int64(120_000), int64(120_000), Loose,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	for way, rate := range map[segment.Destruction]int64{
+		segment.DestroyInline: unlimited, segment.DestroyBackground: unlimited, segment.DestroyRecycle: unlimited,
+		segment.DestroyStepwise: 256 << 20, segment.DestroyPunch: 256 << 20,
+	} {
+		o, err := Options{Destroy: way}.Resolve()
+		if crc := o.AppendCRC == On; err != nil || o.DestroyBytesPerSecond != rate || crc != (way == segment.DestroyRecycle) {
+			t.Errorf("%s: %d bytes per second, appendCRC %s, %v", way, o.DestroyBytesPerSecond, o.AppendCRC, err)
+		}
+	}
+	_, err = Options{
+		FileReservedMs: -1, DeleteWhen: "noon", MaxLogBytes: -1, DiskMaxUsedPercent: 101, DiskCleanForciblyPercent: -1, DiskWarningPercent: 1000,
+		CleanFileForcibly: "yes", CleanIntervalMs: -1, DeleteFileBatch: -1, DeleteFileIntervalMs: -1, DestroyForceMs: -1, RetryHangedMs: -1,
+		Destroy: "slowly", DestroyBytesPerSecond: 1, Compatible: "somewhat",
+	}.Resolve()
+	for _, name := range []string{
+		"fileReservedMs", "deleteWhen", "maxLogBytes", "diskMaxUsedPercent", "diskCleanForciblyPercent", "diskWarningPercent", "cleanFileForcibly",
+		"cleanIntervalMs", "deleteFileBatch", "deleteFileIntervalMs", "destroyForceMs", "retryHangedMs", "destroy:", "destroyBytesPerSecond", "compatible",
+	} {
+		if err == nil || !strings.Contains(err.Error(), " "+name) {
+			t.Errorf("%s is missing in: %v", name, err)
+		}
+	}
+}

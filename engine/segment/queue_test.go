@@ -160,3 +160,33 @@ func TestAddOfAFileThatDoesNotFollowPanics(t *testing.T) {
 	}()
 	q.Add(f)
 }
+
+// B-26: setting the end back dropped the files behind it from the list and left them
+// on the disk, to be loaded by the next start.
+func TestB26_TruncatedFilesAreGoneEverywhere(t *testing.T) {
+	o, heap := newOptions()
+	q := newQueue(t, o, 0, 4)
+	for _, f := range q.Files() {
+		f.setPositions(testFileBytes)
+	}
+	const end = testFileBytes + testFileBytes/2
+	if err := q.Truncate(end); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{FileName(0), FileName(testFileBytes)}
+	if got := entries(t, q.Dir()); !slices.Equal(got, want) || len(q.Files()) != 2 || count(heap, mmaptest.OpUnmap) != 2 {
+		t.Errorf("directory %v, %d files listed, %d mappings removed", got, len(q.Files()), count(heap, mmaptest.OpUnmap))
+	}
+	if last := q.Last(); last.Base()+last.Wrote() != end {
+		t.Errorf("the log ends at %d, want %d", last.Base()+last.Wrote(), end)
+	}
+	q.Close()
+	again, err := OpenQueue(q.Dir(), o, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if len(again.Files()) != 2 {
+		t.Errorf("opened again: %d files", len(again.Files()))
+	}
+}
