@@ -209,7 +209,7 @@ func (r Run) end(o measure.Outcome, counters any) (result.End, error) {
 		Done:     o.Done + o.Late, Errors: o.Failed,
 		Steadiness: o.Steadiness.Verdict,
 	}
-	if o.Window > 0 {
+	if o.Window > 0 && !tooShort(o) {
 		e.AchievedPerSecond = &o.AchievedPerS
 	}
 	if !o.Closed {
@@ -255,6 +255,9 @@ func warnings(o measure.Outcome) []string {
 		add("achieved %.1f %% of the offered rate: of %d operations due, %d were done in time, %d late, %d failed, %d never ended, %d were never sent",
 			100*o.AchievedPerS/o.OfferedPerS, o.Due, o.Done, o.Late, o.Failed, o.Unfinished, o.NeverSent)
 	}
+	if tooShort(o) {
+		add("no operation ended within the window of %s, so that there is no rate; those that began in it are timed", o.Window)
+	}
 	if len(o.Ops) > 0 {
 		if p99, ok := o.Ops[0].Lag.Percentile(99); ok && time.Duration(p99) > lagWarning {
 			add("the generator itself was late: lag p99 %s, with %.0f %% of %d CPUs busy in operations",
@@ -271,6 +274,12 @@ func warnings(o measure.Outcome) []string {
 		add("the wall clock was set by %s during the run: dates do not match other logs", o.WallStep.Round(time.Millisecond))
 	}
 	return w
+}
+
+// tooShort says that the window of a closed loop passed within its first
+// operation, which has ended since: there is a time, and no rate.
+func tooShort(o measure.Outcome) bool {
+	return o.Closed && o.Late > 0 && o.AchievedPerS == 0
 }
 
 // lagWarning is the generator's own lateness from which a reader is told.

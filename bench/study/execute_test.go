@@ -206,3 +206,17 @@ func TestWarningsOfTheStoreAreKeptOnce(t *testing.T) {
 		t.Errorf("warnings are %q, want %q", got, want)
 	}
 }
+
+// An operation that is longer than the window has a time and no rate; a rate of 0
+// would say that nothing was done.
+func TestWindowWithinAnOperationHasNoRate(t *testing.T) {
+	r := smallRun(t, "max", time.Second)
+	e, err := r.end(measure.Outcome{Status: measure.OK, Closed: true, Window: time.Second, Late: 1}, nil)
+	if err != nil || e.AchievedPerSecond != nil || e.Done != 1 || len(e.Warnings) != 1 || !strings.Contains(e.Warnings[0], "no operation ended within the window of 1s") {
+		t.Errorf("rate %v, done %d, warnings %q, error %v; want no rate, one done, and a warning", e.AchievedPerSecond, e.Done, e.Warnings, err)
+	}
+	e, err = r.end(measure.Outcome{Status: measure.OK, Closed: true, Window: time.Second, Done: 2, AchievedPerS: 2, Late: 1}, nil)
+	if err != nil || e.AchievedPerSecond == nil || *e.AchievedPerSecond != 2 || len(e.Warnings) != 0 {
+		t.Errorf("rate %v, warnings %q, error %v; want 2 per second", e.AchievedPerSecond, e.Warnings, err)
+	}
+}
