@@ -12,13 +12,15 @@ import (
 // EventSource is an optional part of an Instance: operations that end in
 // goroutines of the target and not in Op.
 type EventSource interface {
-	// Events returns the instance's one Events. It is called once, after Setup.
+	// Events returns the one Events of the instance, from Setup on.
 	Events() *Events
 }
 
 // Events takes operations that no worker does: steps of a background job, reads
 // of a goroutine beside the load. The run collects them at each tick, so that
 // they stand beside the operations of workers, under names of the plan.
+//
+// No worker may observe an operation of one of these names.
 //
 // What ends before the measured window opens, or after the drain, is dropped.
 //
@@ -103,9 +105,18 @@ func (e *Events) close() {
 func (e *Events) take(plan Plan, into []opTotals) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for i, name := range e.names {
-		into[slices.Index(plan.names(), name)][service].take(e.ops[i])
+	for i, place := range e.places(plan) {
+		into[place][service].take(e.ops[i])
 	}
+}
+
+// places are the indexes of the events among the plan's operations.
+func (e *Events) places(plan Plan) []int {
+	var places []int
+	for _, name := range e.names {
+		places = append(places, slices.Index(plan.names(), name))
+	}
+	return places
 }
 
 // takeSpans returns what came together for the sorter since the last call.

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -44,10 +45,13 @@ type rawOutlier struct {
 	noteCount       int
 }
 
-func newBuffer(ops int, open bool, outliers int) *buffer {
+// newBuffer has no room for the operations beside, which no worker does.
+func newBuffer(ops int, open bool, outliers int, beside ...int) *buffer {
 	b := &buffer{ops: make([]series, ops), outliers: make([]rawOutlier, 0, outliers)}
 	for i := range b.ops {
-		b.ops[i][service] = touched()
+		if !slices.Contains(beside, i) {
+			b.ops[i][service] = touched()
+		}
 	}
 	if open {
 		for kind := response; kind < kindCount; kind++ {
@@ -162,9 +166,9 @@ func (r *recorder) exchangeSpans() *spanBuffer {
 	return full
 }
 
-func newRecorder(ops int, open bool, outliers int) *recorder {
-	r := &recorder{spare: newBuffer(ops, open, outliers)}
-	r.active.Store(newBuffer(ops, open, outliers))
+func newRecorder(ops int, open bool, outliers int, beside ...int) *recorder {
+	r := &recorder{spare: newBuffer(ops, open, outliers, beside...)}
+	r.active.Store(newBuffer(ops, open, outliers, beside...))
 	return r
 }
 

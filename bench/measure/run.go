@@ -113,9 +113,14 @@ func newRun(inst Instance, plan Plan, sink Sink) *run {
 		stop:   make(chan struct{}),
 		failed: make(chan struct{}),
 	}
+	var beside []int
+	if source, ok := inst.(EventSource); ok {
+		r.events = source.Events()
+		beside = r.events.places(plan)
+	}
 	recorders := make([]*recorder, plan.Workers)
 	for i := range recorders {
-		recorders[i] = newRecorder(len(plan.Ops)+1, !r.closed, plan.OutlierLimit)
+		recorders[i] = newRecorder(len(plan.Ops)+1, !r.closed, plan.OutlierLimit, beside...)
 	}
 	r.progress = newProgress(sink, len(plan.Ops)+1)
 	r.clock = pace.NewClock()
@@ -124,9 +129,6 @@ func newRun(inst Instance, plan Plan, sink Sink) *run {
 		w := newWorker(i, plan.Seed, plan.names(), r.clock, rec)
 		w.waiter = pace.NewWaiter(r.clock, plan.Wait, plan.Workers, r.stop)
 		r.crew = append(r.crew, w)
-	}
-	if source, ok := inst.(EventSource); ok {
-		r.events = source.Events()
 	}
 	if len(plan.Bystanders) > 0 {
 		r.sortBystanders()
