@@ -80,6 +80,7 @@ func (c *content) generator(worker uint32) *workload.Generator {
 type traits struct {
 	delay  int  // level, 0: none
 	noWait bool // its put does not wait for the disk
+	long   bool // its properties fill sectors of their own
 }
 
 func (c *content) traits(id ID) (t traits) {
@@ -92,6 +93,7 @@ func (c *content) traits(id ID) (t traits) {
 		}
 	}
 	t.noWait = h>>16%8 == 0
+	t.long = h>>24%8 == 0
 	return t
 }
 
@@ -100,6 +102,9 @@ func (c *content) message(id ID) message.Message {
 	m := *c.generator(id.Worker).At(id.Sequence)
 	m.Topic = topicName(m.Topic)
 	t := c.traits(id)
+	if t.long {
+		m.Properties = append(m.Properties, longProperty...)
+	}
 	if t.noWait {
 		m.Properties = append(m.Properties, message.PropertyWait+"\x01false\x02"...)
 	}
@@ -108,6 +113,10 @@ func (c *content) message(id ID) message.Message {
 	}
 	return m
 }
+
+// longProperty is longer than two sectors: a power cut may take one out of its middle,
+// where no checksum of the body sees it.
+var longProperty = "padding\x01" + strings.Repeat("p", 1200) + "\x02"
 
 // topicName stretches the workload's name of some topics.
 func topicName(short string) string {
