@@ -227,7 +227,7 @@ func (f *File) closeStep(unused, free bool) (worked bool, freed int64) {
 		}
 		if e.spare != "" { // guarded by mu, but settled before the file was given up
 			freed = 0
-			e.reaper.opt.Spares.keep(e.spare)
+			e.reaper.opt.Optional.Record("keep a spare file", e.reaper.opt.Spares.keep(e.spare), "it is removed")
 		}
 		f.took(StepClose, start, freed)
 	default:

@@ -337,7 +337,7 @@ func TestSpareThatCannotBeKeptOrUsed(t *testing.T) {
 	for _, c := range []struct {
 		op    mmaptest.Op
 		first bool // fails when the file is to be kept, else when it is to be used
-	}{{mmaptest.OpRename, true}, {mmaptest.OpRename, false}, {mmaptest.OpSyncFile, false}, {mmaptest.OpSyncDir, false}, {mmaptest.OpMap, false}} {
+	}{{mmaptest.OpRename, true}, {mmaptest.OpSyncFile, true}, {mmaptest.OpRename, false}, {mmaptest.OpSyncDir, false}, {mmaptest.OpMap, false}} {
 		d := newDestroying(t, DestroyRecycle, 0)
 		d.Optional = stats.NewOptional(quiet())
 		d.Reaper.opt.Optional = d.Optional

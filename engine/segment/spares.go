@@ -86,18 +86,25 @@ func (s *Spares) promise(path string) (spare string, ok bool, err error) {
 		return "", false, fmt.Errorf("keep %s as a spare: %w", path, err)
 	}
 	s.promised[spare] = true
-	return spare, true, s.sync(s.dir, filepath.Dir(path))
+	return spare, true, s.sync(filepath.Dir(path)) // the other name need not last
 }
 
-// keep says that nobody uses a promised file any more.
-func (s *Spares) keep(spare string) {
+// keep says that nobody uses a promised file any more. It erases its first page, so
+// that nobody has to wait for that later.
+func (s *Spares) keep(spare string) error {
+	err := s.eraseHead(spare)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.promised[spare] { // else its name is gone already
-		delete(s.promised, spare)
-		s.waiting = append(s.waiting, spare)
-		s.idle.Add(1)
+	if !s.promised[spare] { // its name is gone already
+		return nil
 	}
+	delete(s.promised, spare)
+	if err != nil {
+		return errors.Join(fmt.Errorf("erase the first page of %s: %w", spare, err), s.disk.Remove(spare))
+	}
+	s.waiting = append(s.waiting, spare)
+	s.idle.Add(1)
+	return nil
 }
 
 // take renames a spare to path, durably, and reports whether there was one.
@@ -110,14 +117,10 @@ func (s *Spares) take(path string) (ok bool, err error) {
 	spare := s.waiting[0]
 	s.waiting = s.waiting[1:]
 	s.idle.Add(-1)
-	err = s.eraseHead(spare)
-	if err == nil {
-		err = s.disk.Rename(spare, path)
-	}
-	if err != nil {
+	if err := s.disk.Rename(spare, path); err != nil {
 		return false, errors.Join(fmt.Errorf("use %s again: %w", spare, err), s.disk.Remove(spare))
 	}
-	if err := s.sync(filepath.Dir(path), s.dir); err != nil {
+	if err := s.sync(filepath.Dir(path)); err != nil {
 		return false, errors.Join(err, s.disk.Remove(path))
 	}
 	s.used.Add(1)
@@ -138,11 +141,9 @@ func (s *Spares) eraseHead(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-func (s *Spares) sync(dirs ...string) error {
-	for _, dir := range dirs {
-		if err := s.disk.SyncDir(dir); err != nil {
-			return fmt.Errorf("sync directory of spare files: %w", err)
-		}
+func (s *Spares) sync(dir string) error {
+	if err := s.disk.SyncDir(dir); err != nil {
+		return fmt.Errorf("sync directory of a spare file: %w", err)
 	}
 	return nil
 }
