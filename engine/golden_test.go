@@ -25,7 +25,7 @@ import (
 func (g *golden) options() Options {
 	return small(Options{
 		Dispatch: On, CommitLogFileBytes: g.meta.CommitLogFileSize, ConsumeQueueFileBytes: g.meta.ConsumeQueueFileSize,
-		IndexSlots: g.meta.HashSlots, IndexItems: g.meta.IndexItems,
+		IndexSlots: g.meta.HashSlots, IndexItems: g.meta.IndexItems, Damage: DamageTruncate,
 	})
 }
 
@@ -55,9 +55,12 @@ func (g *golden) in(topic string, id int32) (records []goldenRecord) {
 	return records
 }
 
-// goldenNames are the archives. The tail of one is damaged, so that RocketMQ cut
-// it; so do we.
-var goldenNames = []string{"clean", "clean-damaged-tail", "expired", "v4.9.4-clean", "v4.9.4-expired"}
+// goldenNames are the archives. Some have a damaged tail, or damage in the middle,
+// where RocketMQ cuts the log; so do we, if we are told to.
+var goldenNames = []string{
+	"clean", "clean-damaged-tail", "expired", "killed", "killed-damaged-middle",
+	"v4.9.4-clean", "v4.9.4-clean-damaged-tail", "v4.9.4-expired", "v4.9.4-killed", "v4.9.4-killed-damaged-middle",
+}
 
 func TestGoldenStores(t *testing.T) {
 	for _, name := range goldenNames {

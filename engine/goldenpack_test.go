@@ -61,7 +61,6 @@ type goldenQueue struct {
 	QueueID      int32  `json:"queueId"`
 	Min          int64  `json:"min"`
 	Max          int64  `json:"max"`
-	LastOffset   int64  `json:"lastOffset"`
 	EarliestTime int64  `json:"earliestTime"`
 }
 
