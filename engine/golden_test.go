@@ -33,16 +33,22 @@ func (g *golden) options() Options {
 // long ago, or will be two hours after they were made.
 func (g *golden) open(t testing.TB) *Store {
 	t.Helper()
+	g.deliver(t, g.dir)
+	return openUnchecked(t, g.dir, g.options())
+}
+
+// deliver makes the delayed messages of g count as delivered in a directory.
+func (g *golden) deliver(t testing.TB, dir string) {
+	t.Helper()
 	delivered := storedir.DelayOffsets{}
 	for _, q := range g.queues {
 		if q.Topic == message.ScheduleTopic {
 			delivered[int(q.QueueID)+1] = q.Max
 		}
 	}
-	if err := storedir.Layout(g.dir).SaveDelayOffsets(delivered, 1, 1); err != nil {
+	if err := storedir.Layout(dir).SaveDelayOffsets(delivered, 1, 1); err != nil {
 		t.Fatal(err)
 	}
-	return openUnchecked(t, g.dir, g.options())
 }
 
 // in returns the records of a queue, in order.

@@ -35,12 +35,14 @@ var errMissingFiles = errors.New("the files that follow are missing")
 // judge decides where a log ends and which parts of it are given up, by the scans
 // of its last files. It is pure.
 //
-// Bytes that are no record are damage if they were durable: if the log is known
-// to have been durable beyond them, or, where only times tell, if a record
-// behind them was. Else they are the torn end of a log that was not closed, and
-// are cut off. A record behind that is older than those before it is no witness:
-// RocketMQ leaves what it cut off standing, so that after it has written over a
-// part of that, the rest of it follows the end of the log.
+// Bytes that are no record are damage if the log is known to have been durable
+// beyond them. Else they are the torn end of a log that was not closed, and are cut
+// off. Of a log that RocketMQ wrote that is not known, its times being seconds old:
+// there any sound record behind speaks for damage, since it may have been durable,
+// and what is cut is gone. A record that is older than those before it does not:
+// RocketMQ leaves what it cut off standing, so that after it has written over a part
+// of that, the rest of it follows the end of the log. A checkpoint without any time
+// says that nothing was ever synced.
 //
 // Damage is refused with an error, unless policy says to skip it or to truncate
 // the log there.
@@ -180,7 +182,7 @@ func (w *witness) damage(scans []commitlog.FileScan, end int64, runs []placedRun
 	}
 	for _, r := range runs {
 		durable := known && r.From < w.history.Durable && r.Records > 0
-		if durable || !w.stale(r.Run) && (known || w.history.Covers(r.To, r.First.StoreMs)) {
+		if durable || !w.stale(r.Run) && (known || w.history.Clean || w.history.DurableMs > 0) {
 			d.Behind = r.From
 			break
 		}
