@@ -20,6 +20,8 @@ import (
 //	16  8  index likewise
 //	24  8  master flushed offset    (RocketMQ 5: replication, not used here)
 //	32  8  confirm offset           (RocketMQ 5: replication, not used here)
+//	40  8  units are durable of the records before this offset (RocketMQ 5.5, whose
+//	       recovery starts there; only written here, see Positions.QueuesDurable)
 const (
 	checkpointBytes = 4096
 
@@ -28,6 +30,7 @@ const (
 	indexAt         = consumeQueueAt + 8
 	masterFlushedAt = indexAt + 8
 	confirmAt       = masterFlushedAt + 8
+	queuesOffsetAt  = confirmAt + 8
 )
 
 // A Checkpoint says up to which store time the parts of the store are durable,
@@ -131,6 +134,7 @@ func (c *CheckpointFile) write(v Checkpoint) error {
 	put(indexAt, v.IndexMs)
 	put(masterFlushedAt, v.MasterFlushedOffset)
 	put(confirmAt, v.ConfirmOffset)
+	put(queuesOffsetAt, v.Positions.QueuesDurable)
 	v.Positions.encode(b)
 	_, err := c.f.WriteAt(b, 0)
 	return err

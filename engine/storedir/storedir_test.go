@@ -57,6 +57,27 @@ func TestCheckpointKeepsItsFieldsAndLayout(t *testing.T) {
 	}
 }
 
+// RocketMQ 5.5, with accelerated recovery, fails after a kill if it does not find
+// here from where queues are to be recovered.
+func TestCheckpointTellsRocketMQWhatQueuesHold(t *testing.T) {
+	l := Layout(t.TempDir())
+	f, _, err := l.OpenCheckpoint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := Checkpoint{CommitLogMs: 1, ConsumeQueueMs: 2, Positions: Positions{Known: true, QueuesDurable: 0x1234}}
+	if err := errors.Join(f.Save(v), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(l.Checkpoint())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hex.EncodeToString(b[40:48]); got != "0000000000001234" {
+		t.Errorf("at 40 stands %s, want the offset up to which units are durable", got)
+	}
+}
+
 func TestShortCheckpointIsAnErrorThatNamesItsSize(t *testing.T) {
 	l := Layout(t.TempDir())
 	if err := os.WriteFile(l.Checkpoint(), make([]byte, 39), 0o644); err != nil {
