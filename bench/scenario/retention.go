@@ -57,7 +57,9 @@ const (
 var errFellBehind = fmt.Errorf("%w: deletion does not keep up with the writers", measure.ErrEnd)
 
 func newRetainer(spec Spec) (measure.Instance, error) {
-	spec.Workload.UniqueKeys = true
+	if spec.Options.Dispatch != engine.Off {
+		spec.Workload.UniqueKeys = true // what lookups ask for
+	}
 	r := &retainer{
 		destructions: newDestructions(spec.Dir, opLookup),
 		mostAt:       min(spec.Options.MaxLogBytes, math.MaxInt64-mostBehind) + mostBehind,
