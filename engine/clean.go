@@ -99,6 +99,13 @@ func (c *cleaner) retire(now time.Time, asked bool, limit int64) (size int64, er
 		s.opt.Logger.Warn("the clock was set forward; ages of files follow in an hour", "now", now, "until then", settled)
 	}
 	disks, _ := s.disk.measure() // what cannot be measured is the disk watch's to say
+	// A full disk needs the space more than the log needs a spare file.
+	reuse := fullest(disks).percent <= c.policy.maxUsed
+	if s.spares != nil && !reuse {
+		if err := s.spares.Drop(); err != nil {
+			return 0, err
+		}
+	}
 	due := c.policy.plan(situation{
 		now: settled, disks: disks, files: s.log.FileStates(), limit: limit, asked: asked, freeing: s.reaper.Backlog() > 0,
 	})
@@ -112,13 +119,6 @@ func (c *cleaner) retire(now time.Time, asked bool, limit int64) (size int64, er
 	}
 	if r.Hanged && !c.hungAt.IsZero() && now.Sub(c.hungAt) < c.retry {
 		return 0, nil
-	}
-	// A full disk needs the space more than the log needs a spare file.
-	reuse := fullest(disks).percent <= c.policy.maxUsed
-	if s.spares != nil && !reuse {
-		if err := s.spares.Drop(); err != nil {
-			return 0, err
-		}
 	}
 	if err := s.log.Retire(r.Base, now, reuse); err != nil {
 		c.hungAt = now
