@@ -51,7 +51,7 @@ func Child(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c := &child{spec: sp, options: options, tell: &teller{w: out}, due: make(chan struct{}), refusedFiles: new(atomic.Int64)}
+	c := &child{spec: sp, options: options, tell: &teller{w: out}, due: make(chan struct{})}
 	if err := c.attach(); err != nil {
 		return fmt.Errorf("torture child: %w", err)
 	}
@@ -65,13 +65,13 @@ type child struct {
 	options engine.Options
 	tell    *teller
 
-	seam *seam           // nil where the store uses the disk directly
+	seam *seam           // between the store and its disk
 	heap *mmaptest.Heap  // nil where the page cache survives
 	off  <-chan struct{} // closed when the power went off
 
 	acks         atomic.Int64
 	due          chan struct{} // closed when the death is due
-	refusedFiles *atomic.Int64
+	refusedFiles atomic.Int64
 }
 
 // attach puts between store and disk what the death needs.
