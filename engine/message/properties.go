@@ -118,7 +118,7 @@ func (p Properties) Set(name, value string) (Properties, error) {
 // Delete removes every property of that name. It returns p itself if there is
 // none, else a copy.
 func (p Properties) Delete(name string) Properties {
-	if !p.has(name) {
+	if strings.ContainsAny(name, separators) || !p.has(name) { // no property has such a name
 		return p
 	}
 	kept := make(Properties, len(p))
@@ -201,8 +201,10 @@ func named(piece []byte, name string) bool {
 	return len(piece) > len(name) && piece[len(name)] == nameSeparator && string(piece[:len(name)]) == name
 }
 
+// separators are the bytes that neither a name nor a value can hold.
+const separators = string(rune(nameSeparator)) + string(rune(propertySeparator))
+
 func checkProperty(name, value string) error {
-	const separators = "\x01\x02"
 	if name == "" || strings.ContainsAny(name, separators) {
 		return fmt.Errorf("%w: name %q is empty or holds a separator", ErrProperty, name)
 	}
