@@ -30,6 +30,9 @@
 //	go test ./bench -bench 'Scenario/scenario=append$' -benchtime 500000x -count 10
 //	go test ./bench -bench . -benchtime 20000x -dir /mnt/disk
 //
+// Scenarios of which one operation is a whole restart (recover, dispatch_rebuild)
+// are left to loadgen; baseline_scan counts MiB.
+//
 // Give -benchtime as a count: then all runs write the same bytes, and a
 // baseline prepares exactly as many. The benchmark counts operations; one in
 // sixteen is timed by itself for the percentiles. Setting up, verifying and

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"commitlab/engine/consumequeue"
+	"commitlab/engine/message"
 	"commitlab/engine/mmap/mmaptest"
 	"commitlab/engine/segment"
 	"commitlab/engine/storedir"
@@ -231,4 +232,54 @@ func TestB09_IndexAndQueuesAreDurableBeforeTheMarkerGoes(t *testing.T) {
 		}
 	}
 	checkDerived(t, again)
+}
+
+// H8: one bad record ended recovery, and everything behind it was destroyed, later
+// files too. Skipped, it costs itself alone, in the log, by queue and by key; the
+// next start knows of it.
+func TestH08_ABadRecordCostsOnlyItself(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("killed=%v", killed), func(t *testing.T) {
+			o := small(Options{Dispatch: On, CommitLogFileBytes: fileBytes, IndexSlots: 10, IndexItems: 20})
+			var messages []*message.Message
+			for i := range 15 {
+				messages = append(messages, keyedMessage("t", "", fmt.Sprint("key", i), text(body(i), 900)))
+			}
+			dir, records := written(t, o, killed, messages...)
+			bad := map[int]bool{9: true, 13: true} // of the last three files, which a start verifies
+			for i := range bad {
+				patch(t, dir, fileBytes, records[i].offset+300, func(b []byte) { b[0] ^= 0x04 })
+			}
+			if killed { // as if nothing was known of queues and index
+				if err := errors.Join(os.RemoveAll(filepath.Join(dir, "consumequeue")), os.RemoveAll(filepath.Join(dir, "index"))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, damage := range []string{DamageSkip, DamageRefuse} {
+				o.Damage = damage
+				s := openUnchecked(t, dir, o)
+				if n := len(s.Snapshot().Recovery.Skipped); n != len(bad) {
+					t.Errorf("%s: %d ranges are skipped, want %d", damage, n, len(bad))
+				}
+				for i, r := range records {
+					want := 1
+					if bad[i] {
+						want = 0
+					}
+					if got := stands(s, r.offset); got == bad[i] {
+						t.Errorf("%s: record %d stands: %v", damage, i, got)
+					}
+					if _, at := get(t, s, "t", 0, int64(i), 1, nil); !bad[i] && !slices.Equal(at, []int64{int64(i)}) {
+						t.Errorf("%s: queue offset %d gives %v", damage, i, at)
+					}
+					if found := queryAll(t, s, "t", fmt.Sprint("key", i)); len(found) != want {
+						t.Errorf("%s: key %d is found %d times, want %d", damage, i, len(found), want)
+					}
+				}
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
 }

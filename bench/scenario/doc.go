@@ -8,7 +8,10 @@
 //	lookup_cold        read by key from a log out of the page cache, with a 1 ms ticker beside
 //	destroy            fill files and take them down, step by step
 //	retention          append to a log of bounded size: files come and go all the time
+//	recover            open a store as it was closed; recover_killed, recover_bare: as a kill left it,
+//	                   with nothing but the log left; with a scan of the same files beside it
 //	mixed              append and dispatch, tail readers and lookups in one store
+//	baseline_scan      sequential read and CRC of a log in the page cache, 1 MiB at a time
 //	baseline_memcpy    CRC and copy of an encoded record into a populated mapping
 //	baseline_mmap      the same into a sparse mapping: first touch included
 //	baseline_pwrite    CRC and one pwrite of an encoded record
