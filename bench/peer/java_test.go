@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,42 +145,43 @@ func TestJavaDoesEveryScenario(t *testing.T) {
 	if !*java {
 		t.Skip("takes a Java virtual machine, and Maven once; run with -java")
 	}
-	for name, never := range map[string][]string{ // the peer cannot see into a deletion
-		"append_sync": nil, "dispatch": nil, "dispatch_rebuild": nil, "lookup": nil, "get": nil,
-		"destroy": {"destroy."},
-	} {
-		t.Run(name, func(t *testing.T) {
-			found, err := scenario.Find(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			options, err := peer.Configs[0].With("jvm=-Xmx512m", "mappedFileSizeCommitLog=4MiB", "maxIndexNum=20000", "maxHashSlotNum=5000")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if options, err = options.Resolve(name, nil); err != nil {
-				t.Fatal(err)
-			}
-			data, err := workload.New(workload.Spec{Seed: 3, Topics: 2, Queues: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
-			o, _, err := peer.Run(t.Context(), peer.Job{
-				Options: options, Scenario: name, Workload: data.Spec(), MaxBytes: 8 << 20, Dir: filepath.Join(t.TempDir(), "run"),
-				Plan: measure.Plan{Primary: found.Ops[0], Ops: found.Ops[1:], Workers: min(found.Writers, 4), Duration: 300 * time.Millisecond},
-			}, &collector{})
-			if errors.Is(err, peer.ErrUnavailable) {
-				t.Skip(err)
-			}
-			if err != nil || o.Done+o.Late == 0 {
-				t.Fatalf("status %s: %s, %d done, error %v", o.Status, o.Reason, o.Done+o.Late, err)
-			}
-			for _, op := range o.Ops {
-				cannot := slices.ContainsFunc(never, func(prefix string) bool { return strings.HasPrefix(op.Name, prefix) })
-				if (op.Service.Count() == 0) != cannot {
-					t.Errorf("%s was timed %d times", op.Name, op.Service.Count())
-				}
-			}
-		})
+	for _, generation := range []string{"v4", "v5"} {
+		for _, name := range []string{"append_sync", "dispatch", "dispatch_rebuild", "lookup", "get", "destroy"} {
+			t.Run(generation+"/"+name, func(t *testing.T) { javaDoes(t, generation, name) })
+		}
+	}
+}
+
+func javaDoes(t *testing.T, generation, name string) {
+	found, err := scenario.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options, err := peer.Configs[0].With("generation="+generation, "jvm=-Xmx512m", "mappedFileSizeCommitLog=4MiB", "maxIndexNum=20000", "maxHashSlotNum=5000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if options, err = options.Resolve(name, nil); err != nil {
+		t.Fatal(err)
+	}
+	data, err := workload.New(workload.Spec{Seed: 3, Topics: 2, Queues: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, _, err := peer.Run(t.Context(), peer.Job{
+		Options: options, Scenario: name, Workload: data.Spec(), MaxBytes: 8 << 20, Dir: filepath.Join(t.TempDir(), "run"),
+		Plan: measure.Plan{Primary: found.Ops[0], Ops: found.Ops[1:], Workers: min(found.Writers, 4), Duration: 300 * time.Millisecond},
+	}, &collector{})
+	if errors.Is(err, peer.ErrUnavailable) {
+		t.Skip(err)
+	}
+	if err != nil || o.Done+o.Late == 0 {
+		t.Fatalf("status %s: %s, %d done, error %v", o.Status, o.Reason, o.Done+o.Late, err)
+	}
+	for _, op := range o.Ops {
+		cannot := strings.HasPrefix(op.Name, "destroy.") // the peer does not see into a deletion
+		if (op.Service.Count() == 0) != cannot {
+			t.Errorf("%s was timed %d times", op.Name, op.Service.Count())
+		}
 	}
 }

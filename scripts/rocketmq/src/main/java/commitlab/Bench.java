@@ -99,7 +99,7 @@ final class Bench {
         }
         System.gc(); // what comes before is not part of it
         BenchLoad load = new BenchLoad(plan, scenario, output);
-        output.begin(load.dateMs);
+        output.of(load);
         if (!begin(load)) {
             return null;
         }

@@ -26,9 +26,9 @@ final class BenchLoad {
     private final BenchHiccup hiccup = new BenchHiccup(this);
     private final List<BenchWorker> workers = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
-    private final long base = System.nanoTime();
-
-    final long dateMs = System.currentTimeMillis(); // of the clock's zero
+    // The clock's zero, set before any other thread of the run begins.
+    private long base;
+    long dateMs;
 
     // Limits of the run's clock; written by the run's thread, read for each operation.
     private volatile long cut;
@@ -138,7 +138,6 @@ final class BenchLoad {
 
     /** Runs the load to its end. What it did is in the fields and went to the sink. */
     void run() throws Exception {
-        hiccup.start();
         running = plan.workers;
         for (BenchWorker w : workers) {
             Thread t = new Thread(() -> {
@@ -148,6 +147,9 @@ final class BenchLoad {
             t.setDaemon(true);
             threads.add(t);
         }
+        dateMs = System.currentTimeMillis();
+        base = System.nanoTime();
+        hiccup.start();
         threads.forEach(Thread::start);
         if (until(cut, true)) {
             openedNs = cut;

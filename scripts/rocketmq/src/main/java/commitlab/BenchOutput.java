@@ -28,7 +28,7 @@ final class BenchOutput implements BenchLoad.Sink {
     private final BufferedWriter outliers;
     private final List<BenchTick> kept = new ArrayList<>();
     private int written;
-    private double date; // seconds since the epoch of the zero of the ticks' clock
+    private BenchLoad load; // whose ticks come
 
     BenchOutput(Path dir) throws IOException {
         this.dir = dir;
@@ -36,14 +36,13 @@ final class BenchOutput implements BenchLoad.Sink {
         log = new HistogramLogWriter(latency);
         ticks = Files.newBufferedWriter(dir.resolve("ticks.jsonl"));
         outliers = Files.newBufferedWriter(dir.resolve("outliers.jsonl"));
+        log.outputLogFormatVersion();
+        log.outputLegend();
     }
 
-    /** Says when the clock of the ticks to come began. Called once, before the first. */
-    void begin(long dateMs) {
-        date = dateMs / 1e3;
-        log.outputLogFormatVersion();
-        log.outputStartTime(dateMs);
-        log.outputLegend();
+    /** Says whose ticks come: the dates of the log are those of its clock. Called once, before the first. */
+    void of(BenchLoad load) {
+        this.load = load;
     }
 
     @Override
@@ -65,6 +64,7 @@ final class BenchOutput implements BenchLoad.Sink {
     }
 
     private void write(BenchTick tick) throws IOException {
+        double date = load.dateMs / 1e3;
         JsonArray tags = new JsonArray();
         JsonObject extremes = new JsonObject();
         for (Map.Entry<String, BenchTick.Sum> entry : tick.sums.entrySet()) {
