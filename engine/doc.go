@@ -35,7 +35,7 @@
 //	consumequeue   20-byte units per topic and queue
 //	index          hash files from key to records
 //	schedule       delivery of delayed messages
-//	storedir       lock, abort marker, checkpoint, progress of delayed messages
+//	storedir       lock, abort marker, checkpoint, and what config/ remembers
 //	audit          judges a directory that nobody has open; only reads
 //	mmap fsutil    the system calls; unsafe lives in mmap
 //	service stats  the loop that runs background jobs; what they report
@@ -51,11 +51,30 @@
 //
 // # Opening
 //
-//	lock ─► abort marker, checkpoint ─► commit log (verify, find the end) ─► queues, index
-//	     ─► reconcile.go: cut what points behind the end, dispatch what is missing ─► marker ─► services
+//	load.go         lock ─► abort marker, checkpoint ─► log files, queues, index: only looked at
+//	recoverfrom.go  where to begin: the first place that may lack something      (pure)
+//	commitlog/scan.go      verify the log from that file on, several files at a time
+//	verdict.go      where the log ends, and what in it is damaged                (pure)
+//	load.go         abort marker ─► cut and erase; sync what a killed process left
+//	reconcile.go    dispatch what queues and index lack ─► services
 //
-// Nothing is read or changed before the lock is held. A torn end is cut off;
-// damage in the middle of what was durable is refused with its place.
+// Nothing is read before the lock is held, and nothing is changed before it is
+// decided: what is refused is as it was.
+//
+// The checkpoint has times, which RocketMQ reads, and behind them positions in the
+// log: up to where it is durable (noted with every sync), up to where all queues
+// have their units durably, with a sum that tells when one lacks some, how far the
+// index reaches, and up to where the progress of delayed messages is saved. After a
+// crash only files from the lowest of these on are read; after a clean exit the
+// last three. Where nothing is known, as of a directory that RocketMQ has used, the
+// whole log is read. The option recoverFrom has RocketMQ's own rules beside this.
+//
+// Bytes that were durable and are no records are damage, whatever stands behind
+// them; what was not durable is the torn end and is cut off. Damage is refused with
+// its place, or by the option damage truncated as RocketMQ does, or skipped: then
+// its bytes stay, config/skippedRanges.json names the range for every later Open,
+// dispatch goes on behind it, At says that it is damaged, and Get passes over units
+// that point there. Damage in older files, which no start reads, is met by readers.
 //
 // # Closing
 //
@@ -95,7 +114,8 @@
 //	H5   index of a log that is gone            nothing points behind the log
 //	H6   what a queue lacks is not rebuilt      each queue gets what it lacks
 //	H7   truncated tail kept on disk            erased, durably
-//	H8   damage in the middle cuts the log      refused, with file, offset and what follows
+//	H8   damage in the middle cuts the log      refused or skipped, with file, offset and what
+//	                                            follows; also of the last durable record
 //	H9   record larger than a file: PUT_OK      refused
 //	H10  32-bit bounds, references left behind  64 bits, and a view is released once
 //	H11  files dropped though still there       not forgotten
@@ -122,6 +142,8 @@
 //	H36  index order by local time              by the offsets in the files
 //	H37  unit lost when its append fails        built only when it is stored
 //	     hash taken for key equality            every answer compared with its record
+//	     start of recovery by the clock         by positions in the log, of what is durable
+//	     lost queue directory: back in part     noticed by a sum over all queues, built anew
 //	     stored physical offset not looked at   must equal the place of the record
 //	     failed sync: logged, position moves on position stays, no more is accepted
 //	     full disk: fault in the mapping        an error, nothing stored; heals by itself
