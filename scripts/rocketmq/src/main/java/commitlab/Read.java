@@ -45,9 +45,7 @@ final class Read {
         Settings settings = new Settings(args, plan == null ? null : new Plan(plan).head);
         args.end();
         settings.config.setMaxMsgsNumBatch(1_000_000);
-        DefaultMessageStore store = Stores.start(settings);
-        // 4.9, after a kill, takes delayed messages for due.
-        Generation.stopDelivery(store);
+        DefaultMessageStore store = Stores.start(settings, false);
         PrintStream out = new PrintStream(new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16), false,
             StandardCharsets.UTF_8);
         new Read(store, out).all();

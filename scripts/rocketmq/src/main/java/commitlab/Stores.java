@@ -8,11 +8,19 @@ final class Stores {
 
     /** Loads, recovers and starts a store; returns once everything in the log is dispatched. */
     static DefaultMessageStore start(Settings settings) throws Exception {
+        return start(settings, true);
+    }
+
+    /** Likewise; without deliver no delayed message is delivered, which 4.9 does too early after a kill. */
+    static DefaultMessageStore start(Settings settings, boolean deliver) throws Exception {
         DefaultMessageStore store = Generation.open(settings.config, (topic, queueId, offset, tags, time, filter, properties) -> { });
         if (!store.load()) {
             throw new IllegalStateException(settings.dir + ": the store does not load");
         }
         store.start();
+        if (!deliver) {
+            Generation.stopDelivery(store);
+        }
         awaitDispatch(store);
         return store;
     }
