@@ -127,6 +127,7 @@ func (p *Pool) giveBack(b []byte) { p.free <- b }
 type stage struct {
 	pool   *Pool
 	tail   *chunk // owned by the appender
+	paged  int64  // owned by commit; end of the pages written so far
 	sealed atomic.Bool
 
 	mu     sync.Mutex
@@ -186,6 +187,9 @@ func (s *stage) commit(f *File) error {
 			if err := f.uncut(); err != nil {
 				return err
 			}
+			if err := s.newPage(f, c.base+used); err != nil {
+				return err
+			}
 			if _, err := f.region.WriteAt(c.buf[pos-c.base:used], pos); err != nil {
 				return fmt.Errorf("write %d bytes at %d of %s: %w", c.base+used-pos, pos, f.path, err)
 			}
@@ -199,6 +203,20 @@ func (s *stage) commit(f *File) error {
 		s.mu.Unlock()
 		s.pool.giveBack(c.buf)
 	}
+}
+
+// newPage prepares the page in which a write to a stale file will end, with zeros for
+// all of it: a page that is written in part only, and is not in memory any more, the
+// system would first have to read from the disk.
+func (s *stage) newPage(f *File, end int64) error {
+	page := end / pageBytes * pageBytes
+	if f.stale && end > page && page >= s.paged {
+		if _, err := f.region.WriteAt(make([]byte, min(pageBytes, f.size-page)), page); err != nil {
+			return fmt.Errorf("write page at %d of %s: %w", page, f.path, err)
+		}
+	}
+	s.paged = max(s.paged, (end+pageBytes-1)/pageBytes*pageBytes)
+	return nil
 }
 
 // drop gives all buffers back without writing them, when the file goes away.
