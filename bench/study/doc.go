@@ -4,7 +4,7 @@
 //	study file ─ Parse ─► Spec ─ Plan ─► result.Study (study.json) ─ Runner ─► runs/<cell>/<block>/
 //	             strict          cells, byte budgets,                │
 //	                             order                               └ Launch, one process per slot:
-//	                                                                   RunSlot ─► Run.Execute ─► bench/measure
+//	                                                                   RunSlot ─► Run.Execute ─► bench/measure or bench/peer
 //
 // A cell is a configuration under one load of one scenario. A block runs every
 // cell once; what is compared is compared within a block. The order within
