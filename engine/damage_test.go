@@ -171,6 +171,7 @@ func TestB86_SkippedDamageIsPassedByAllReaders(t *testing.T) {
 						if err := s.Close(); err != nil {
 							t.Fatal(err)
 						}
+						auditClosed(t, s)
 						s = openUnchecked(t, dir, o) // the policy is refuse
 						if r := s.Snapshot().Recovery; !slices.Equal(r.Skipped, ranges) || r.NewlySkipped != 0 {
 							t.Errorf("round %d: recovery says %+v, want %v known", round, r, ranges)

@@ -314,6 +314,10 @@ func (w *indexWalk) before(offset int64) error {
 		case offset == noLimit && it.Physical >= w.r.CommitLog.End:
 			w.fault("physical offset %d is behind the end of the log, %d", it.Physical, w.r.CommitLog.End)
 		default:
+			if _, ok := w.r.skipped(it.Physical); ok {
+				w.pass(it)
+				continue
+			}
 			what, err := w.l.describe(it.Physical)
 			if err != nil {
 				return err

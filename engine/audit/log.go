@@ -64,6 +64,11 @@ func (l *logWalk) run(ctx context.Context) error {
 			i, at = i+1, 0
 			continue
 		}
+		if gap, ok := l.r.skipped(f.base + at); ok {
+			at = min(gap.To-f.base, f.size)
+			l.r.CommitLog.End = f.base + at
+			continue
+		}
 		next, fault, err := l.step(f, at)
 		if err != nil {
 			return err

@@ -245,7 +245,7 @@ func (t *queueTable) restOf(q *queue, l *logWalk) error {
 			live, used = true, true
 			continue
 		case u.IsPrefill():
-			if t.r.Queues.Prefill++; used {
+			if t.r.Queues.Prefill++; used && len(t.r.State.Skipped) == 0 {
 				fault("a pre-fill unit behind one of a message")
 			}
 			continue
@@ -258,6 +258,9 @@ func (t *queueTable) restOf(q *queue, l *logWalk) error {
 		case u.End() > t.r.CommitLog.End:
 			fault(fmt.Sprintf("points behind the end of the log, %d", t.r.CommitLog.End))
 		default:
+			if _, ok := t.r.skipped(u.PhysicalOffset); ok {
+				break
+			}
 			what, err := l.describe(u.PhysicalOffset)
 			if err != nil {
 				return err

@@ -50,6 +50,9 @@ type State struct {
 	Abort       bool                  `json:"abort"`    // the store is open, or was not closed in order
 	Checkpoint  *storedir.Checkpoint  `json:"checkpoint"`
 	DelayOffset storedir.DelayOffsets `json:"delayOffset,omitempty"`
+	// Skipped are ranges of the log that were found damaged and given up: nothing in
+	// them is judged.
+	Skipped []storedir.SkippedRange `json:"skipped,omitempty"`
 	// DeletedTopics have records before these log offsets that belong to no queue.
 	DeletedTopics storedir.DeletedTopics `json:"deletedTopics,omitempty"`
 }
@@ -137,10 +140,26 @@ func readState(r *Report, dir string, evenLocked bool) (s State, err error) {
 	if s.DelayOffset, err = layout.LoadDelayOffsets(); err != nil {
 		r.fault(Root, "config/delayOffset.json", 0, "%v", err)
 	}
+	if s.Skipped, err = layout.LoadSkipped(); err != nil {
+		r.fault(Root, "config/skippedRanges.json", 0, "%v", err)
+	}
+	for _, gap := range s.Skipped {
+		r.note("the log is damaged from offset %d to %d, which was given up", gap.From, gap.To)
+	}
 	if s.DeletedTopics, err = layout.LoadDeletedTopics(); err != nil {
 		r.fault(Root, "config/deletedTopics.json", 0, "%v", err)
 	}
 	return s, nil
+}
+
+// skipped returns the range that was given up around a log offset.
+func (r *Report) skipped(offset int64) (gap storedir.SkippedRange, ok bool) {
+	for _, gap := range r.State.Skipped {
+		if offset >= gap.From && offset < gap.To {
+			return gap, true
+		}
+	}
+	return gap, false
 }
 
 // judgeState compares the root with what was found in the parts.
