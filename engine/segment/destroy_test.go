@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 type destroying struct {
 	*Options
 	heap  *mmaptest.Heap
-	woken int
+	woken atomic.Int32
 
 	mu    sync.Mutex
 	steps []DestroyStep
@@ -30,7 +31,7 @@ func newDestroying(t *testing.T, way Destruction, rate int64) *destroying {
 	d := &destroying{Options: o, heap: heap}
 	d.FileBytes = 3*pieceBytes + 100
 	ro := ReaperOptions{
-		Destroy: way, BytesPerSecond: rate, Wake: func() { d.woken++ }, Optional: o.Optional,
+		Destroy: way, BytesPerSecond: rate, Wake: func() { d.woken.Add(1) }, Optional: o.Optional,
 		Observe: func(s DestroyStep) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -137,8 +138,8 @@ func TestB81_NobodyWhoReleasesUnmaps(t *testing.T) {
 	if n := count(d.heap, mmaptest.OpUnmap); n != 0 {
 		t.Error("the reader unmapped the file")
 	}
-	if d.Reaper.Backlog() != 1 || d.woken != 1 {
-		t.Errorf("backlog %d, woken %d times, want 1 and 1", d.Reaper.Backlog(), d.woken)
+	if d.Reaper.Backlog() != 1 || d.woken.Load() != 1 {
+		t.Errorf("backlog %d, woken %d times, want 1 and 1", d.Reaper.Backlog(), d.woken.Load())
 	}
 	d.run(t)
 	if n := count(d.heap, mmaptest.OpUnmap); n != 1 || d.Reaper.Backlog() != 0 {
