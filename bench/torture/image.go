@@ -3,6 +3,7 @@ package torture
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -148,10 +149,14 @@ func (r *recorder) ZeroFill(f *os.File, size int64) error {
 	return r.whole(f)
 }
 
-// whole records all of a file.
+// whole records all of a file, which need not have its name yet.
 func (r *recorder) whole(f *os.File) error {
-	content, err := os.ReadFile(f.Name())
+	info, err := f.Stat()
 	if err != nil {
+		return err
+	}
+	content := make([]byte, info.Size())
+	if _, err := io.ReadFull(io.NewSectionReader(f, 0, info.Size()), content); err != nil {
 		return err
 	}
 	return r.change(f.Name(), content, 0)
@@ -228,8 +233,11 @@ func (r *recorder) introduce(name, path, target string) error {
 	content, err := os.ReadFile(filepath.Join(r.image.Base, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		var info os.FileInfo
-		if info, err = os.Stat(path); err == nil {
+		switch info, err = os.Stat(path); {
+		case err == nil:
 			content = make([]byte, info.Size())
+		case errors.Is(err, fs.ErrNotExist): // it has no name yet
+			err = nil
 		}
 	}
 	if err != nil {

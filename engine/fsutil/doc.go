@@ -4,8 +4,9 @@
 //
 // What a name and a size are worth after a power cut decides the order of calls:
 //
-//	create, Fallocate or ZeroFill   the file has blocks; its name may be lost
+//	CreateNew, Fallocate, ZeroFill  the file has blocks and no name
 //	(*os.File).Sync                 its size and blocks are durable
+//	Publish                         it is there as a whole; its name may be lost
 //	SyncDir                         its name is durable; only now promise anything in it
 //	Remove, ReplaceFile             come with their own SyncDir
 //

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,6 +24,29 @@ func punchHole(fd int, off, n int64) error {
 func evict(fd int, off, n int64) error {
 	return unix.Fadvise(fd, off, n, unix.FADV_DONTNEED)
 }
+
+// createUnnamed makes a file in the directory of path that has no name yet.
+func createUnnamed(path string) (*os.File, error) {
+	fd, err := unix.Open(filepath.Dir(path), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o644)
+	switch {
+	case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EISDIR), errors.Is(err, unix.EINVAL):
+		return nil, errors.ErrUnsupported
+	case err != nil:
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), path)
+	if _, err := os.Lstat(descriptorPath(f)); err != nil { // no name without /proc
+		return nil, errors.Join(errors.ErrUnsupported, f.Close())
+	}
+	return f, nil
+}
+
+// publish links f to its path.
+func publish(f *os.File) error {
+	return unix.Linkat(unix.AT_FDCWD, descriptorPath(f), unix.AT_FDCWD, f.Name(), unix.AT_SYMLINK_FOLLOW)
+}
+
+func descriptorPath(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
 func seekData(fd int, off int64) (int64, error) { return unix.Seek(fd, off, unix.SEEK_DATA) }
 

@@ -17,6 +17,10 @@ func punchHole(int, int64, int64) error { return errors.ErrUnsupported }
 
 func evict(int, int64, int64) error { return errors.ErrUnsupported }
 
+func createUnnamed(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func publish(*os.File) error { return errors.ErrUnsupported }
+
 func seekData(int, int64) (int64, error) { return 0, errors.ErrUnsupported }
 
 func statKey(info os.FileInfo) (fileKey, error) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"commitlab/engine/fsutil"
 	"commitlab/engine/mmap"
 )
 
@@ -14,26 +15,34 @@ import (
 func FileName(base int64) string { return fmt.Sprintf("%020d", base) }
 
 // Create makes a new file at path that is ready for the appender: blocks, name
-// and length durable, mapped, populated, warmed and locked as the options ask.
+// and length durable, mapped, populated, warmed and locked as the options ask. The
+// file appears at path in full length: RocketMQ before 5.1.4 does not open a
+// directory with a file of another.
 // On failure nothing is left behind. The path must not exist.
 func Create(path string, base int64, o *Options) (*File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := fsutil.CreateNew(path)
 	if err != nil {
 		return nil, fmt.Errorf("create log file: %w", err)
 	}
 	fail := func(err error) (*File, error) {
-		return nil, errors.Join(err, o.Disk.Remove(path))
+		if f.Named() {
+			err = errors.Join(err, o.Disk.Remove(path))
+		}
+		return nil, err
 	}
-	if err := allocate(f, o); err != nil {
+	if err := allocate(f.File, o); err != nil {
 		return fail(errors.Join(fmt.Errorf("allocate %d bytes for %s: %w", o.FileBytes, path, err), f.Close()))
 	}
-	if err := o.Disk.SyncFile(f); err != nil {
+	if err := o.Disk.SyncFile(f.File); err != nil {
 		return fail(errors.Join(fmt.Errorf("sync new file %s: %w", path, err), f.Close()))
+	}
+	if err := f.Publish(); err != nil {
+		return fail(errors.Join(err, f.Close()))
 	}
 	if err := o.Disk.SyncDir(filepath.Dir(path)); err != nil {
 		return fail(errors.Join(fmt.Errorf("sync directory of new file %s: %w", path, err), f.Close()))
 	}
-	file, err := newFile(f, base, o)
+	file, err := newFile(f.File, base, o)
 	if err != nil {
 		return fail(err)
 	}
