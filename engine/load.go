@@ -69,6 +69,9 @@ func (s *Store) load() error {
 		return err
 	}
 	if s.dispatch != nil {
+		if err := s.dispatch.cutDeletions(l.verdict.end, s.dir); err != nil {
+			return err
+		}
 		if err := s.dispatch.finishDeletions(); err != nil {
 			return err
 		}

@@ -80,6 +80,26 @@ func (d *dispatcher) forgetForgotten(dir storedir.Layout) error {
 	return nil
 }
 
+// cutDeletions keeps deletions to a log that recovery has ended at an offset,
+// durably: what is put behind it is put after them, though a deletion may have
+// been remembered when the log reached further than was durable.
+func (d *dispatcher) cutDeletions(end int64, dir storedir.Layout) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	cut := maps.Clone(d.deleted)
+	for topic, offset := range cut {
+		cut[topic] = min(offset, end)
+	}
+	if maps.Equal(cut, d.deleted) {
+		return nil
+	}
+	if err := dir.SaveDeletedTopics(cut); err != nil {
+		return err
+	}
+	d.deleted = cut
+	return nil
+}
+
 // finishDeletions removes the queues of topics whose deletion a crash interrupted:
 // those with nothing from after it.
 func (d *dispatcher) finishDeletions() error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"commitlab/engine/mmap/mmaptest"
+	"commitlab/engine/storedir"
 )
 
 // long lets tests of endurance run for the time that the reports they stem from
@@ -169,4 +170,39 @@ func TestDeletedTopicIsForgottenWithItsRecords(t *testing.T) {
 		got, err := s.dir.LoadDeletedTopics()
 		return err == nil && len(got) == 0
 	})
+}
+
+// A deletion says nothing of what is put after a power cut took the end of the log:
+// the log offsets below it are then given again. Method: the list of deleted topics,
+// which is durable, joins a log from before the last messages, which are not.
+func TestDeletionEndsWithTheLogThatAPowerCutLeft(t *testing.T) {
+	o := small(Options{Dispatch: On})
+	s := openUnchecked(t, scratch(t), o)
+	put(t, s, newMessage("gone", 0, body(0)))
+	dispatched(t, s)
+	dir := kill(t, s)
+	for i := range 5 {
+		put(t, s, newMessage("gone", 0, text(body(i), 300)))
+	}
+	if err := s.DeleteTopic("gone"); err != nil {
+		t.Fatal(err)
+	}
+	deleted, err := s.dir.LoadDeletedTopics()
+	if err == nil {
+		err = storedir.Layout(dir).SaveDeletedTopics(deleted)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := openUnchecked(t, dir, o)
+	if p := put(t, again, newMessage("gone", 0, "after")); p.PhysicalOffset >= deleted["gone"] {
+		t.Fatalf("put at %d, want a place below %d", p.PhysicalOffset, deleted["gone"])
+	}
+	for range 2 {
+		dispatched(t, again)
+		if _, bodies := queueBodies(t, again, "gone", 0); fmt.Sprint(bodies) != "[after]" {
+			t.Errorf("the topic has %v, want what was put after the power cut", bodies)
+		}
+		again = openUnchecked(t, kill(t, again), o)
+	}
 }
