@@ -182,6 +182,7 @@ func (c *cleaner) finish(now time.Time) error {
 				errs = append(errs, err)
 			}
 		}
+		errs = append(errs, s.queues.FinishDeletions(now))
 		errs = append(errs, s.dispatch.forgetForgotten(s.dir))
 		n, err := s.queues.Reap(now, c.force)
 		held += n

@@ -12,8 +12,9 @@ import (
 	"commitlab/engine/storedir"
 )
 
-// A loading is what Open has learned of a directory, step by step. Nothing is
-// changed before settle.
+// A loading is what Open has learned of a directory, step by step. Until the log is
+// judged nothing is changed but that missing directories and an empty checkpoint are
+// made; then expired files of a full disk go, and settle does the rest.
 type loading struct {
 	store   *Store
 	clean   bool
@@ -86,7 +87,13 @@ func (s *Store) load() error {
 		}
 	}
 	s.recovery.TotalNs = time.Since(began).Nanoseconds()
-	return s.checkpoint.save(s.checkpoint.now())
+	if err := s.checkpoint.save(s.checkpoint.now()); err != nil {
+		return err
+	}
+	if s.spares != nil { // not before: see segment.Spares.Prepare
+		return s.spares.Prepare()
+	}
+	return nil
 }
 
 // open opens log, queues and index, without a change to any.

@@ -18,7 +18,6 @@ type retention struct {
 	maxLogBytes int64         // 0: no limit
 	maxUsed     int           // percent of a disk above which expired files go at any hour
 	forcibly    int           // percent above which others go too
-	warning     int           // percent above which puts are refused
 	byForce     bool          // forcibly holds
 	batch       int           // files of one pass
 }
@@ -31,7 +30,7 @@ func (o Options) retention() retention {
 	}
 	return retention{
 		reserved: ms(o.FileReservedMs), hours: hours, maxLogBytes: o.MaxLogBytes,
-		maxUsed: o.DiskMaxUsedPercent, forcibly: o.DiskCleanForciblyPercent, warning: o.DiskWarningPercent,
+		maxUsed: o.DiskMaxUsedPercent, forcibly: o.DiskCleanForciblyPercent,
 		byForce: o.CleanFileForcibly == On, batch: o.DeleteFileBatch,
 	}
 }
@@ -44,9 +43,10 @@ func (s *Store) prepareRetention() (reused bool, err error) {
 		return false, fmt.Errorf("look for spare files: %w", err)
 	}
 	if s.opt.Destroy == segment.DestroyRecycle {
-		if s.spares, err = segment.NewSpares(s.dir.Recycle(), s.opt.Disk); err != nil {
+		if err := segment.RemoveSpares(s.dir.Recycle(), s.opt.Disk, false); err != nil { // a killed process left them
 			return false, err
 		}
+		s.spares = segment.NewSpares(s.dir.Recycle(), s.opt.Disk)
 	}
 	s.reaper = segment.NewReaper(segment.ReaperOptions{
 		Destroy: s.opt.Destroy, BytesPerSecond: s.opt.DestroyBytesPerSecond, Observe: s.opt.OnDestroy,
@@ -99,8 +99,8 @@ func (o *Options) resolveRetention(r *resolver) {
 	if _, err := parseHours(o.DeleteWhen); err != nil {
 		r.complain("deleteWhen", o.DeleteWhen, err.Error())
 	}
-	if o.MaxLogBytes < 0 {
-		r.complain("maxLogBytes", o.MaxLogBytes, "0 or more")
+	if o.MaxLogBytes != 0 && o.MaxLogBytes < o.CommitLogFileBytes { // the last file never goes
+		r.complain("maxLogBytes", o.MaxLogBytes, fmt.Sprintf("0, or at least commitLogFileBytes (%d)", o.CommitLogFileBytes))
 	}
 	percent := func(name string, v *int, byDefault int) {
 		r.count(name, v, byDefault, 1)

@@ -50,7 +50,8 @@ type Store struct {
 // Open opens the store in dir, which is made if absent. It first takes the
 // directory lock, then reads and recovers what is there, then accepts messages.
 // A directory that is open already gives a *LockedError, a commit log that is
-// damaged in the middle a *DamageError; in both cases nothing was changed.
+// damaged in the middle a *DamageError; in both cases no message, unit or key was
+// changed or removed.
 func Open(dir string, o Options) (*Store, error) {
 	opt, err := o.Resolve()
 	if err != nil {

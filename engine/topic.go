@@ -23,9 +23,9 @@ import (
 // continues where the topic was, so that an offset never stands for two messages,
 // as long as the store stays open or the log still has a record of the topic.
 //
-// It fails with ErrNoDispatch, with ErrClosing, or if files cannot be removed:
-// then it may be called again, and until it succeeds nothing is dispatched to the
-// topic.
+// It fails with ErrNoDispatch, with ErrClosing, or if files cannot be removed: then
+// it may be called again, and the cleaner tries after each of its passes. Until one
+// succeeds dispatch waits at the first message that was put to the topic since.
 func (s *Store) DeleteTopic(topic string) error {
 	if s.dispatch == nil {
 		return fmt.Errorf("delete topic %s: %w", topic, ErrNoDispatch)

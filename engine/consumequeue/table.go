@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -307,6 +308,18 @@ func (t *Table) Delete(topic string, now time.Time) error {
 		}
 	}
 	return removeEmpty(filepath.Join(t.root, topic), t.opt.Files.Disk)
+}
+
+// FinishDeletions tries again what Delete could not finish.
+func (t *Table) FinishDeletions(now time.Time) error {
+	t.changeMu.Lock()
+	topics := slices.Collect(maps.Keys(t.half))
+	t.changeMu.Unlock()
+	var errs []error
+	for _, topic := range topics {
+		errs = append(errs, t.Delete(topic, now))
+	}
+	return errors.Join(errs...)
 }
 
 // Reap does [Queue.Reap] on all queues, those of deleted topics too.

@@ -321,4 +321,15 @@ func TestDeleteThatFailsCanBeRepeated(t *testing.T) {
 	}
 	put(t, create(t, table, "T", 0), 0, 3)
 	wantRange(t, table.Get("T", 0), 0, 3)
+
+	heap.Fail(mmaptest.OpRemove, os.ErrPermission, 2)
+	for _, err := range []error{table.Delete("T", noon), table.FinishDeletions(noon)} {
+		if !errors.Is(err, os.ErrPermission) {
+			t.Fatalf("delete: %v", err)
+		}
+	}
+	if err := errors.Join(table.FinishDeletions(noon), table.FinishDeletions(noon)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, create(t, table, "T", 0), 0, 2)
 }

@@ -39,8 +39,8 @@ func newDestroying(t *testing.T, way Destruction, rate int64) *destroying {
 		},
 	}
 	if way == DestroyRecycle {
-		spares, err := NewSpares(filepath.Join(t.TempDir(), "recycle"), heap)
-		if err != nil {
+		spares := NewSpares(filepath.Join(t.TempDir(), "recycle"), heap)
+		if err := spares.Prepare(); err != nil {
 			t.Fatal(err)
 		}
 		ro.Spares = spares
@@ -384,7 +384,7 @@ func TestSparesOfAKilledProcessAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := NewSpares(dir, heap); err != nil {
+	if err := RemoveSpares(dir, heap, false); err != nil {
 		t.Fatal(err)
 	}
 	if got := entries(t, dir); !slices.Equal(got, []string{"notes"}) {

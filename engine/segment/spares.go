@@ -23,7 +23,7 @@ const mostSpares = 2
 // are records of smaller log offsets than the place where they then stand, so
 // whoever compares the physical offset that a record states with its place never
 // takes them for records. The directory exists while files may have such bytes:
-// from NewSpares until the log was closed in order, and has erased what is left of
+// from Prepare until the log was closed in order, and has erased what is left of
 // them, or was recovered.
 //
 // Safe for concurrent use.
@@ -34,22 +34,30 @@ type Spares struct {
 	mu       sync.Mutex
 	promised map[string]bool // guarded by mu; paths of renamed files that are still in use
 	waiting  []string        // guarded by mu; paths of files that may be used
+	prepared bool            // guarded by mu
 	closed   bool            // guarded by mu
 
 	idle, used atomic.Int64 // files that wait, and that were used again so far
 }
 
-// NewSpares makes the directory, if need be, and removes what a killed process left
-// in it.
-func NewSpares(dir string, disk Disk) (*Spares, error) {
-	s := &Spares{dir: dir, disk: disk, promised: make(map[string]bool)}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("directory of spare files: %w", err)
+// NewSpares returns spares that take no file before Prepare.
+func NewSpares(dir string, disk Disk) *Spares {
+	return &Spares{dir: dir, disk: disk, promised: make(map[string]bool)}
+}
+
+// Prepare makes the directory, if need be. Whatever the log holds by then has to be known for durable: a recovery that
+// finds the directory doubts every other record without a checksum over all of it.
+func (s *Spares) Prepare() error {
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return fmt.Errorf("directory of spare files: %w", err)
 	}
-	if err := RemoveSpares(dir, disk, false); err != nil {
-		return nil, err
+	if err := s.sync(filepath.Dir(s.dir)); err != nil {
+		return err
 	}
-	return s, s.sync(filepath.Dir(dir))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prepared = true
+	return nil
 }
 
 // RemoveSpares removes the spare files in dir and, with all, the directory. Without
@@ -74,11 +82,12 @@ func RemoveSpares(dir string, disk Disk, all bool) error {
 }
 
 // promise moves the file at path to the spares, durably, and returns its new path.
-// It is used once keep is called. ok is false if there are enough spares already.
+// It is used once keep is called. ok is false before Prepare, and if there are enough
+// spares already.
 func (s *Spares) promise(path string) (spare string, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.promised)+len(s.waiting) >= mostSpares {
+	if !s.prepared || s.closed || len(s.promised)+len(s.waiting) >= mostSpares {
 		return "", false, nil
 	}
 	spare = filepath.Join(s.dir, filepath.Base(path))
