@@ -3,8 +3,6 @@ package commitlog
 import (
 	"errors"
 	"fmt"
-	"runtime"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -134,114 +132,7 @@ func (l *Log) WaitDurable(end int64, timeout time.Duration) error {
 	}
 	r := l.group.join()
 	l.loops.flush.Wake()
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
-	select {
-	case <-r.done:
-		return r.err
-	case <-timer.C:
-		return fmt.Errorf("%w (%v)", ErrFlushTimeout, timeout)
-	}
-}
-
-// A group gathers appends that wait for the next sync. One sync covers all
-// that joined before it began: each had appended before it joined.
-type group struct {
-	mu   sync.Mutex
-	next *round // guarded by mu; nil while nobody waits
-	last *round // guarded by mu; what everybody is told once the group is closed
-
-	// Of the caller of sync.
-	expected int           // appenders that wait for a sync, as of the last one
-	lastSync time.Duration // how long it took
-	syncedAt time.Time     // when it ended
-}
-
-// A round is one sync and those who wait for it.
-type round struct {
-	members int           // guarded by group.mu until the round is taken
-	done    chan struct{} // closed when err is final
-	err     error
-}
-
-func (g *group) join() *round {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.last != nil {
-		return g.last
-	}
-	if g.next == nil {
-		g.next = &round{done: make(chan struct{})}
-	}
-	g.next.members++
-	return g.next
-}
-
-// sync takes the waiting round, runs flush for it and wakes its members with
-// the outcome. It returns how many they were.
-func (g *group) sync(flush func() error) (members int, err error) {
-	if g.waiting() == 0 {
-		return 0, nil
-	}
-	g.gather()
-	g.mu.Lock()
-	r := g.next
-	g.next = nil
-	g.mu.Unlock()
-	start := time.Now()
-	r.err = flush()
-	g.syncedAt = time.Now()
-	g.lastSync, g.expected = g.syncedAt.Sub(start), r.members+g.waiting()
-	close(r.done)
-	return r.members, r.err
-}
-
-// gather waits a moment until those have joined who are about to: the members of
-// the last round, who were just woken and may come back, and those who joined
-// while it was synced. Without it the first few to come back would have a sync
-// of their own, and the others would wait for it and for the next.
-func (g *group) gather() {
-	start := time.Now()
-	patience := gatherPatience(g.lastSync, start.Sub(g.syncedAt))
-	for g.waiting() < g.expected && time.Since(start) < patience {
-		runtime.Gosched()
-	}
-}
-
-// maxGather bounds the wait of gather after a sync that stalled.
-const maxGather = time.Millisecond
-
-// gatherPatience is how long to wait for those who waited for the last sync:
-// a quarter of what it took, and not at all when it ended longer ago than that,
-// because then they are not coming back.
-func gatherPatience(lastSync, ago time.Duration) time.Duration {
-	if ago > lastSync {
-		return 0
-	}
-	return min(lastSync/4, maxGather)
-}
-
-// waiting is the number of members of the round to come.
-func (g *group) waiting() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.next == nil {
-		return 0
-	}
-	return g.next.members
-}
-
-// close tells those who wait, and all who come later, the outcome of the final
-// flush. No sync follows.
-func (g *group) close(err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.last, g.next = g.next, nil
-	if g.last == nil {
-		g.last = &round{done: make(chan struct{})}
-	}
-	g.last.err = err
-	close(g.last.done)
+	return r.wait(timeout)
 }
 
 // IsDiskFull reports whether err means that there is no space left.

@@ -130,7 +130,7 @@ func TestH13_FlushWithoutAReferenceMovesNothing(t *testing.T) {
 // come later too: nobody waits for a sync that never comes.
 func TestClosedGroupAnswersEverybody(t *testing.T) {
 	for _, outcome := range []error{nil, errInjected} {
-		var g group
+		g := newGroup()
 		early := g.join()
 		g.close(outcome)
 		late := g.join()
@@ -145,7 +145,7 @@ func TestClosedGroupAnswersEverybody(t *testing.T) {
 			}
 		}
 	}
-	var empty group
+	empty := newGroup()
 	empty.close(nil)
 	<-empty.join().done
 }

@@ -61,7 +61,7 @@ type Log struct {
 	flushed   atomic.Int64 // written under syncMu
 	durableMs atomic.Int64 // written under syncMu; see DurableMs
 	syncs     syncCounts
-	group     group
+	group     *group
 
 	loops struct{ pulse, prealloc, window, commit, flush *service.Loop }
 }
@@ -69,7 +69,7 @@ type Log struct {
 // Open loads the files of the log in dir, which is made if absent. Where the log
 // ends is not known until Settle, and no service runs until Start.
 func Open(dir string, o Options) (*Log, error) {
-	l := &Log{opt: o, clock: newClock(o.ExactClock), offsets: newQueueOffsets()}
+	l := &Log{opt: o, clock: newClock(o.ExactClock), offsets: newQueueOffsets(), group: newGroup()}
 	l.retired.firstMs = make(map[int64]int64)
 	l.lock.spin = o.SpinLock
 	l.storedMs.Store(l.clock.nowMs())

@@ -7,21 +7,44 @@ import (
 
 // Goal: waiting for others to join costs a lone or late appender nothing, and a
 // sync that stalled does not make the next one wait for long.
-func TestGatherIsPatientOnlyJustAfterASync(t *testing.T) {
+func TestPatienceEndsWithTheLengthOfASync(t *testing.T) {
 	for _, c := range []struct {
 		name          string
+		patience      patience
 		lastSync, ago time.Duration
 		want          time.Duration
 	}{
-		{"right after a sync", 400 * time.Microsecond, 0, 100 * time.Microsecond},
-		{"within its length", 400 * time.Microsecond, 399 * time.Microsecond, 100 * time.Microsecond},
-		{"later", 400 * time.Microsecond, 401 * time.Microsecond, 0},
-		{"after a stall", 20 * time.Second, time.Second, maxGather},
-		{"before any sync", 0, time.Hour, 0},
+		{"right after a sync", mostPatience, 400 * time.Microsecond, 0, 400 * time.Microsecond},
+		{"within its length", leastPatience, 400 * time.Microsecond, 399 * time.Microsecond, 100 * time.Microsecond},
+		{"later", mostPatience, 400 * time.Microsecond, 401 * time.Microsecond, 0},
+		{"after a stall", mostPatience, 20 * time.Second, time.Second, maxGather},
+		{"before any sync", mostPatience, 0, time.Hour, 0},
 	} {
-		if got := gatherPatience(c.lastSync, c.ago); got != c.want {
+		if got := c.patience.limit(c.lastSync, c.ago); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
+	}
+}
+
+// Goal: where nobody comes back the wait gets shorter; once they do, it is long
+// again. Method: a group whose members come once, then one whose members return.
+func TestPatienceIsLostWhereNobodyComesBack(t *testing.T) {
+	g := newGroup()
+	once := func() {
+		g.join()
+		if _, err := g.sync(func() error { time.Sleep(2 * time.Millisecond); g.join(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 5 {
+		once() // more are expected in each round than come
+	}
+	if g.patience != leastPatience {
+		t.Errorf("nobody came back: patience %d, want %d", g.patience, leastPatience)
+	}
+	g.patience = g.patience.rewarded()
+	if g.patience != mostPatience {
+		t.Errorf("all came back: patience %d, want %d", g.patience, mostPatience)
 	}
 }
 
@@ -45,7 +68,7 @@ func TestMembersOfOneSyncShareTheNext(t *testing.T) {
 // syncsFor counts the syncs that serve so many appenders so often each.
 func syncsFor(t *testing.T, appenders, rounds int) (syncs int) {
 	t.Helper()
-	var g group
+	g := newGroup()
 	for range appenders {
 		go func() {
 			for range rounds {
