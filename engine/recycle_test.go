@@ -1,14 +1,19 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"commitlab/engine/message"
 	"commitlab/engine/segment"
+	"commitlab/engine/storedir"
 )
 
 // recycling is options of a store that uses its files again and again.
@@ -161,6 +166,55 @@ func TestPowerCutInARecycledFile(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// An Open that failed left the directory of spare files behind, though no file had been
+// used again: the next one took every record that was not known to be durable, and has
+// no checksum over all of it, for one of old and new bytes, and cut the log there.
+// Method: the first Open loses the disk at each of its calls in turn; a killed process
+// of whose log nothing is known to be durable went before it.
+func TestFailedOpenLeavesNoDoubtAboutRecords(t *testing.T) {
+	var messages []*message.Message
+	for i := range 60 {
+		messages = append(messages, newMessage("t", 0, text(body(i), 700)))
+	}
+	killed, records := written(t, small(Options{}), true, messages...)
+	forgetDurable(t, killed)
+	for failed := 0; ; failed++ {
+		dir := filepath.Join(scratch(t), "store")
+		if err := os.CopyFS(dir, os.DirFS(killed)); err != nil {
+			t.Fatal(err)
+		}
+		disk := newSeam()
+		disk.powerOffAt(failed + 1)
+		s, err := Open(dir, recycling(disk.options(Options{})))
+		if err == nil {
+			s.Close() // the power may be off by now
+			if failed < 6 {
+				t.Errorf("Open failed at %d calls only", failed)
+			}
+			break
+		}
+		if !errors.Is(err, errPowerOff) {
+			t.Fatal(err)
+		}
+		again := openUnchecked(t, dir, small(Options{}))
+		if got := scan(t, again); !slices.Equal(got, records) {
+			t.Fatalf("after an Open that failed at call %d the log has %d records, put were %d", failed+1, len(got), len(records))
+		}
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := small(Options{Dispatch: On, CommitLogFileBytes: fileBytes, RecoverFrom: RecoverFirst})
+	dir, _, _ := damaged(t, o, false, 8)
+	var damage *DamageError
+	if _, err := Open(dir, recycling(o)); !errors.As(err, &damage) {
+		t.Errorf("open of a damaged log: %v", err)
+	}
+	if _, err := os.Stat(storedir.Layout(dir).Recycle()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an Open that was refused leaves the directory of spare files: %v", err)
 	}
 }
 

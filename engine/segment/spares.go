@@ -45,8 +45,9 @@ func NewSpares(dir string, disk Disk) *Spares {
 	return &Spares{dir: dir, disk: disk, promised: make(map[string]bool)}
 }
 
-// Prepare makes the directory, if need be. Whatever the log holds by then has to be known for durable: a recovery that
-// finds the directory doubts every other record without a checksum over all of it.
+// Prepare makes the directory, if need be. Whatever the log holds by then has to be
+// known for durable: a recovery that finds the directory doubts every other record
+// without a checksum over all of it.
 func (s *Spares) Prepare() error {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return fmt.Errorf("directory of spare files: %w", err)
