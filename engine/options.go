@@ -164,7 +164,7 @@ type Options struct {
 	// fuller than DiskMaxUsedPercent they go at any hour.
 	DeleteWhen string `json:"deleteWhen"`
 	// MaxLogBytes: while the commit log is larger its oldest files go, expired or
-	// not. 0 is no such limit.
+	// not. 0 is no such limit; else it is at least CommitLogFileBytes.
 	MaxLogBytes int64 `json:"maxLogBytes"`
 	// The disk is judged by the percentage in use, as df computes it. Above
 	// DiskMaxUsedPercent (75) expired files go at any hour; above

@@ -114,6 +114,12 @@ func TestRetentionOptions(t *testing.T) {
 			t.Errorf("%s: %d bytes per second, appendCRC %s, %v", way, o.DestroyBytesPerSecond, o.AppendCRC, err)
 		}
 	}
+	for most, ok := range map[int64]bool{0: true, 1<<20 - 1: false, 1 << 20: true} {
+		_, err := Options{CommitLogFileBytes: 1 << 20, MaxLogBytes: most}.Resolve()
+		if complained := errors.Is(err, ErrOption) && strings.Contains(err.Error(), " maxLogBytes"); complained == ok || ok && err != nil {
+			t.Errorf("maxLogBytes %d with files of 1 MiB: %v", most, err)
+		}
+	}
 	_, err = Options{
 		FileReservedMs: -1, DeleteWhen: "noon", MaxLogBytes: -1, DiskMaxUsedPercent: 101, DiskCleanForciblyPercent: -1, DiskWarningPercent: 1000,
 		CleanFileForcibly: "yes", CleanIntervalMs: -1, DeleteFileBatch: -1, DeleteFileIntervalMs: -1, DestroyForceMs: -1, RetryHangedMs: -1,
