@@ -12,6 +12,7 @@ import (
 	"commitlab/engine/index"
 	"commitlab/engine/message"
 	"commitlab/engine/mmap"
+	"commitlab/engine/storedir"
 )
 
 // dispatchStepBytes bounds how much of the log one Step dispatches.
@@ -43,7 +44,7 @@ type dispatcher struct {
 	// mu is held by a Step, and while a topic is deleted: no record of it is then
 	// on its way into a queue.
 	mu      sync.Mutex
-	deleted map[string]int64 // guarded by mu; topic: log offset before which its records belong to no queue
+	deleted storedir.DeletedTopics // guarded by mu
 
 	known map[string]map[int32]*consumequeue.Queue // topic, queue id; queues met so far; guarded by mu
 	ahead [lookAhead]job                           // decoded and next to be dispatched
@@ -140,7 +141,7 @@ func (d *dispatcher) isDeleted(rec *message.Record) bool {
 	if len(d.deleted) == 0 {
 		return false
 	}
-	return rec.PhysicalOffset < d.deleted[string(rec.Topic)]
+	return rec.PhysicalOffset < d.deleted[string(rec.Topic)].Before
 }
 
 // enqueue puts the unit of a record into its queue.

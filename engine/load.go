@@ -135,7 +135,6 @@ func (l *loading) open() (d directory, err error) {
 	if s.dispatch.deleted, err = s.dir.LoadDeletedTopics(); err != nil {
 		return d, err
 	}
-	d.deletedTopics = len(s.dispatch.deleted) > 0
 	if l.delays, err = s.dir.LoadDelayOffsets(); err != nil {
 		return d, err
 	}
@@ -214,10 +213,11 @@ func (l *loading) settle() error {
 	if err := s.log.Settle(settlement); err != nil {
 		return err
 	}
-	for key, offset := range v.next {
-		s.log.RaiseQueueOffset(key.Topic, key.ID, offset)
-	}
-	if s.queues != nil {
+	if s.queues == nil { // else they know, once they are complete
+		for key, offset := range v.next {
+			s.log.RaiseQueueOffset(key.Topic, key.ID, offset)
+		}
+	} else {
 		if err := s.queues.Settle(); err != nil {
 			return err
 		}

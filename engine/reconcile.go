@@ -23,10 +23,27 @@ func (s *Store) reconcile(l *loading) error {
 	}
 	d.repair, d.queuesFrom = false, 0
 	s.queues.CorrectMin(first)
+	s.resumeQueueOffsets()
+	return nil
+}
+
+// resumeQueueOffsets lets the log go on giving queue offsets: where each queue ends,
+// and where a deleted topic was, unless something was put to it since.
+//
+// Note: the log itself does not tell. RocketMQ begins anew with the offsets of a
+// topic that it has deleted, and the older ones, which are higher, may still be there.
+// No queue takes a unit that leaves a gap behind the last one.
+func (s *Store) resumeQueueOffsets() {
 	for _, e := range s.queues.All() {
 		s.log.RaiseQueueOffset(e.Topic, e.ID, e.Max())
 	}
-	return nil
+	for topic, deletion := range s.dispatch.deleted {
+		for id, next := range deletion.Next {
+			if q := s.queues.Get(topic, id); q == nil || q.MaxPhysical() == 0 {
+				s.log.RaiseQueueOffset(topic, id, next)
+			}
+		}
+	}
 }
 
 // catchUp dispatches up to the end of the log. In recovery all of it counts as

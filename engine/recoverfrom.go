@@ -27,8 +27,6 @@ type directory struct {
 	queuesEnd   int64 // end of the last record that any queue has
 	index       bool  // an index is kept
 	indexEnd    int64 // last record that the index will keep, -1 if none
-	// deletedTopics: of some topics only records in the log know the queue offsets.
-	deletedTopics bool
 	// delaysWhole: the progress of delayed messages is not older than
 	// saved.Positions.DelaysSaved says.
 	delaysWhole bool
@@ -98,9 +96,6 @@ func depart(d directory) departure {
 		indexed := bounded(first, d.indexed(), end)
 		from.dispatch = min(from.dispatch, indexed)
 		require(indexed, "the index ends there")
-	}
-	if d.deletedTopics {
-		require(first, "the queue offsets of a deleted topic stand only in the log")
 	}
 	delays := bounded(first, p.DelaysSaved, end)
 	if !d.delaysWhole {

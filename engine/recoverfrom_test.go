@@ -51,7 +51,6 @@ func TestRecoveryDepartsFromWhatMayBeMissing(t *testing.T) {
 		{"there is no index", func(d *directory) { d.index, d.indexEnd = false, -1 }, 4, 1480, 1480},
 		{"delays were saved long ago", func(d *directory) { d.saved.Positions.DelaysSaved = 1150 }, 1, 1470, 1480},
 		{"delays went back", func(d *directory) { d.delaysWhole = false }, 0, 1470, 1480},
-		{"a topic was deleted", func(d *directory) { d.deletedTopics = true }, 0, 1470, 1480},
 		{"without dispatch", func(d *directory) { d.dispatch, d.index = false, false }, 0, 1000, 1000},
 		{"everything durable up to the end", func(d *directory) {
 			d.saved.Positions = storedir.Positions{Known: true, LogDurable: 1600, QueuesDurable: 1600, Indexed: 1600, IndexEnd: 1590, DelaysSaved: 1600}

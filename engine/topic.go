@@ -21,7 +21,7 @@ import (
 //
 // A message put to the topic later makes its queue anew. Its queue offset
 // continues where the topic was, so that an offset never stands for two messages,
-// as long as the store stays open or the log still has a record of the topic.
+// as long as the store stays open or the log reaches back to the deletion.
 //
 // It fails with ErrNoDispatch, with ErrClosing, or if files cannot be removed: then
 // it may be called again, and the cleaner tries after each of its passes. Until one
@@ -49,15 +49,18 @@ func (s *Store) DeleteTopic(topic string) error {
 func (d *dispatcher) forget(topic string, dir storedir.Layout) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	deleted := maps.Clone(d.deleted)
-	if deleted == nil {
-		deleted = make(map[string]int64)
+	end, next := d.log.QueueOffsets(topic)
+	if len(next) > 0 { // else no record of it could come back
+		deleted := maps.Clone(d.deleted)
+		if deleted == nil {
+			deleted = make(storedir.DeletedTopics)
+		}
+		deleted[topic] = storedir.DeletedTopic{Before: end, Next: next}
+		if err := dir.SaveDeletedTopics(deleted); err != nil {
+			return err
+		}
+		d.deleted = deleted
 	}
-	deleted[topic] = d.log.Appended()
-	if err := dir.SaveDeletedTopics(deleted); err != nil {
-		return err
-	}
-	d.deleted = deleted
 	delete(d.known, topic)
 	return d.queues.Delete(topic, time.Now())
 }
@@ -69,7 +72,7 @@ func (d *dispatcher) forgetForgotten(dir storedir.Layout) error {
 	defer d.mu.Unlock()
 	first := d.log.Min()
 	left := maps.Clone(d.deleted)
-	maps.DeleteFunc(left, func(_ string, offset int64) bool { return offset <= first })
+	maps.DeleteFunc(left, func(_ string, t storedir.DeletedTopic) bool { return t.Before <= first })
 	if len(left) == len(d.deleted) {
 		return nil
 	}
@@ -86,11 +89,14 @@ func (d *dispatcher) forgetForgotten(dir storedir.Layout) error {
 func (d *dispatcher) cutDeletions(end int64, dir storedir.Layout) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	cut := maps.Clone(d.deleted)
-	for topic, offset := range cut {
-		cut[topic] = min(offset, end)
+	cut, changed := maps.Clone(d.deleted), false
+	for topic, deletion := range cut {
+		if deletion.Before > end {
+			deletion.Before, changed = end, true
+			cut[topic] = deletion
+		}
 	}
-	if maps.Equal(cut, d.deleted) {
+	if !changed {
 		return nil
 	}
 	if err := dir.SaveDeletedTopics(cut); err != nil {
@@ -108,8 +114,8 @@ func (d *dispatcher) finishDeletions() error {
 		newest[e.Topic] = max(newest[e.Topic], e.MaxPhysical())
 	}
 	var errs []error
-	for topic, offset := range d.deleted {
-		if end, ok := newest[topic]; ok && end <= offset {
+	for topic, deletion := range d.deleted {
+		if end, ok := newest[topic]; ok && end <= deletion.Before {
 			errs = append(errs, d.queues.Delete(topic, time.Now()))
 		}
 	}

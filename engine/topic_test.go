@@ -1,13 +1,17 @@
 package engine
 
 import (
+	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
+	"commitlab/engine/message"
 	"commitlab/engine/mmap/mmaptest"
 	"commitlab/engine/storedir"
 )
@@ -160,7 +164,7 @@ func TestDeletedTopicIsForgottenWithItsRecords(t *testing.T) {
 	if err := s.DeleteTopic("gone"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.dir.LoadDeletedTopics(); err != nil || got["gone"] == 0 {
+	if got, err := s.dir.LoadDeletedTopics(); err != nil || got["gone"].Before == 0 {
 		t.Fatalf("remembered: %v, %v", got, err)
 	}
 	for i := range 200 {
@@ -195,8 +199,8 @@ func TestDeletionEndsWithTheLogThatAPowerCutLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := openUnchecked(t, dir, o)
-	if p := put(t, again, newMessage("gone", 0, "after")); p.PhysicalOffset >= deleted["gone"] {
-		t.Fatalf("put at %d, want a place below %d", p.PhysicalOffset, deleted["gone"])
+	if p := put(t, again, newMessage("gone", 0, "after")); p.PhysicalOffset >= deleted["gone"].Before {
+		t.Fatalf("put at %d, want a place below %d", p.PhysicalOffset, deleted["gone"].Before)
 	}
 	for range 2 {
 		dispatched(t, again)
@@ -204,5 +208,124 @@ func TestDeletionEndsWithTheLogThatAPowerCutLeft(t *testing.T) {
 			t.Errorf("the topic has %v, want what was put after the power cut", bodies)
 		}
 		again = openUnchecked(t, kill(t, again), o)
+	}
+}
+
+// With every deletion, of a topic that never was too, all later Opens read the whole
+// log. They read no more than without, and the queue offsets go on all the same.
+func TestOpenAfterADeletionReadsNoMore(t *testing.T) {
+	o := small(Options{Dispatch: On})
+	s := openUnchecked(t, scratch(t), o)
+	for i := range 60 {
+		put(t, s, newMessage("gone", int32(i%2), body(i)))
+	}
+	for i := range 300 {
+		put(t, s, newMessage("other", 0, text(body(i), 500)))
+	}
+	dispatched(t, s)
+	if err := s.DeleteTopic("unknown"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.dir.LoadDeletedTopics(); err != nil || len(got) != 0 {
+		t.Errorf("of an unknown topic is remembered %v, %v", got, err)
+	}
+	if err := s.DeleteTopic("gone"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openUnchecked(t, string(s.dir), o)
+	if r := s.Snapshot().Recovery; r.FilesScanned != normalFiles || r.Files <= 2*normalFiles {
+		t.Errorf("%d files of %d were read (%s), want %d", r.FilesScanned, r.Files, r.Reason, normalFiles)
+	}
+	for id := range int32(2) {
+		if p := put(t, s, newMessage("gone", id, "after")); p.QueueOffset != 30 {
+			t.Errorf("queue %d goes on with %d, want 30", id, p.QueueOffset)
+		}
+	}
+	dispatched(t, s)
+	if first, bodies := queueBodies(t, s, "gone", 0); first != 30 || fmt.Sprint(bodies) != "[after]" {
+		t.Errorf("topic has from %d on %v", first, bodies)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	verified(t, s)
+}
+
+// The queue offsets that are remembered with a deletion are those of its place in the
+// log, whatever is put meanwhile: a crash may leave any part of what follows.
+func TestDeletionRemembersTheOffsetsOfItsPlace(t *testing.T) {
+	s := openUnchecked(t, scratch(t), small(Options{Dispatch: On, CommitLogFileBytes: 1 << 20}))
+	stop := make(chan struct{})
+	var writers sync.WaitGroup
+	for id := range int32(2) {
+		writers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := s.Put(newMessage("t", id, "x")); err != nil {
+					t.Errorf("put: %v", err)
+					return
+				}
+			}
+		})
+	}
+	var remembered []storedir.DeletedTopic
+	for range 20 {
+		if err := s.DeleteTopic("t"); err != nil {
+			t.Error(err)
+		}
+		all, err := s.dir.LoadDeletedTopics()
+		if err != nil {
+			t.Error(err)
+		}
+		remembered = append(remembered, all["t"])
+	}
+	close(stop)
+	writers.Wait()
+	records := scan(t, s)
+	for _, deletion := range remembered {
+		want := make(map[int32]int64)
+		for _, r := range records {
+			if r.offset < deletion.Before {
+				want[r.id] = r.queueOffset + 1
+			}
+		}
+		if !maps.Equal(deletion.Next, want) {
+			t.Errorf("at log offset %d the next queue offsets are %v, remembered %v", deletion.Before, want, deletion.Next)
+		}
+	}
+}
+
+// H30: RocketMQ gives the queue offsets of a deleted topic a second time. Where a log
+// has both, what is put next got an offset behind the older ones, which no queue took:
+// dispatch stood still there. It follows the newer ones.
+func TestH30_OffsetsGoOnBehindThoseGivenTwice(t *testing.T) {
+	var messages []*message.Message
+	for i := range 5 {
+		messages = append(messages, newMessage("t", 0, body(i)))
+	}
+	o := small(Options{Dispatch: On})
+	dir, records := written(t, o, false, messages...)
+	const queueOffsetAt = 20 // in a record
+	for i, r := range records[3:] {
+		patch(t, dir, o.CommitLogFileBytes, r.offset+queueOffsetAt, func(b []byte) { binary.BigEndian.PutUint64(b, uint64(i)) })
+	}
+	if err := os.RemoveAll(storedir.Layout(dir).ConsumeQueue()); err != nil {
+		t.Fatal(err)
+	}
+	forgetDurable(t, dir) // as RocketMQ does
+	s := openUnchecked(t, dir, o)
+	if p := put(t, s, newMessage("t", 0, "next")); p.QueueOffset != 2 {
+		t.Errorf("queue offset %d, want 2", p.QueueOffset)
+	}
+	dispatched(t, s)
+	if _, bodies := queueBodies(t, s, "t", 0); fmt.Sprint(bodies) != fmt.Sprint([]string{body(3), body(4), "next"}) {
+		t.Errorf("the queue has %v", bodies)
 	}
 }

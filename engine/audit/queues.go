@@ -144,7 +144,7 @@ func (t *queueTable) record(rec *message.Record) error {
 	if !message.TransactionOf(rec.SysFlag).Queued() {
 		return nil
 	}
-	if rec.PhysicalOffset < t.r.State.DeletedTopics[string(rec.Topic)] {
+	if rec.PhysicalOffset < t.r.State.DeletedTopics[string(rec.Topic)].Before {
 		return nil
 	}
 	q := t.byName[string(rec.Topic)][rec.QueueID]

@@ -53,7 +53,7 @@ type State struct {
 	// Skipped are ranges of the log that were found damaged and given up: nothing in
 	// them is judged.
 	Skipped []storedir.SkippedRange `json:"skipped,omitempty"`
-	// DeletedTopics have records before these log offsets that belong to no queue.
+	// DeletedTopics have records before a log offset that belong to no queue.
 	DeletedTopics storedir.DeletedTopics `json:"deletedTopics,omitempty"`
 }
 

@@ -40,16 +40,18 @@ func (q *queueOffsets) of(topic string, id int32) *int64 {
 	return n
 }
 
-// QueueOffsets calls f for every consume queue that has records in the log, with
-// its next queue offset, until f returns false. Appends wait meanwhile.
-func (l *Log) QueueOffsets(f func(topic string, id int32, next int64) bool) {
+// QueueOffsets returns the end of the log, and the next queue offset of each queue
+// of a topic that was given any, as of one moment. Appends wait meanwhile.
+func (l *Log) QueueOffsets(topic string) (end int64, next map[int32]int64) {
 	l.lock.lock()
 	defer l.lock.unlock()
-	for key, next := range l.offsets.next {
-		if !f(key.Topic, key.ID, *next) {
-			return
+	next = make(map[int32]int64)
+	for key, offset := range l.offsets.next {
+		if key.Topic == topic && *offset > 0 {
+			next[key.ID] = *offset
 		}
 	}
+	return l.Appended(), next
 }
 
 // RaiseQueueOffset makes the next offset of a queue at least next: the queue may

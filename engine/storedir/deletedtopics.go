@@ -11,10 +11,19 @@ import (
 	"commitlab/engine/fsutil"
 )
 
-// DeletedTopics are the topics that were deleted while the commit log still had
-// records of them: records before the log offset belong to no queue any more.
-// RocketMQ does not know of them; after a crash it brings such records back.
-type DeletedTopics map[string]int64
+// DeletedTopics are the topics, by name, that were deleted while the commit log may
+// still have had records of them. RocketMQ does not know of them; after a crash it
+// brings such records back.
+type DeletedTopics map[string]DeletedTopic
+
+// A DeletedTopic says where in the log a topic was deleted.
+type DeletedTopic struct {
+	// Before: its records before this log offset belong to no queue any more.
+	Before int64 `json:"before"`
+	// Next has the next queue offset of each queue at that place: with the queues
+	// gone only these records knew it.
+	Next map[int32]int64 `json:"next"`
+}
 
 // deletedTopicsFile is config/deletedTopics.json.
 type deletedTopicsFile struct {

@@ -1,8 +1,8 @@
 package storedir
 
 import (
-	"maps"
 	"os"
+	"reflect"
 	"testing"
 )
 
@@ -14,11 +14,11 @@ func TestDeletedTopicsSurviveSaveAndLoad(t *testing.T) {
 	if err := l.SaveDeletedTopics(nil); err != nil {
 		t.Errorf("nothing to save, nothing there: %v", err)
 	}
-	want := DeletedTopics{"a": 1, "%RETRY%b": 1 << 40}
+	want := DeletedTopics{"a": {Before: 1, Next: map[int32]int64{0: 7, 12: 1}}, "%RETRY%b": {Before: 1 << 40, Next: map[int32]int64{3: 1 << 50}}}
 	if err := l.SaveDeletedTopics(want); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := l.LoadDeletedTopics(); err != nil || !maps.Equal(got, want) {
+	if got, err := l.LoadDeletedTopics(); err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %v, %v; want %v", got, err, want)
 	}
 	if err := l.SaveDeletedTopics(DeletedTopics{}); err != nil {

@@ -1,6 +1,7 @@
 // Package storedir owns what lies in the root of a store directory and is not
 // a log: the directory lock, the abort marker, the checkpoint, the progress of
-// delayed messages and the list of damaged ranges that were given up.
+// delayed messages, and the lists of damaged ranges that were given up and of topics
+// that were deleted.
 //
 //	<root>/
 //	├── commitlog/        00000000000000000000, 00000000001073741824, …
