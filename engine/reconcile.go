@@ -67,9 +67,13 @@ func (s *Store) catchUp(l *loading) error {
 
 // giveUpUnits moves queues on to the next offset that the log has given, where they
 // did not get all units of the log: the messages between are not found by queue
-// any more, and the next one has its place.
+// any more, and the next one has its place. A deleted topic that nothing was put to
+// since has no queues, and lacks none.
 func (s *Store) giveUpUnits(v verdict) error {
 	for key, next := range v.next {
+		if next <= s.dispatch.deleted[key.Topic].Next[key.ID] && s.queues.Get(key.Topic, key.ID) == nil {
+			continue
+		}
 		q, err := s.queues.GetOrCreate(key.Topic, key.ID)
 		if err != nil {
 			return err

@@ -329,3 +329,42 @@ func TestH30_OffsetsGoOnBehindThoseGivenTwice(t *testing.T) {
 		t.Errorf("the queue has %v", bodies)
 	}
 }
+
+// Recovery by the rules of RocketMQ moves queues on over messages that it does not look
+// for, and made those of deleted topics anew to do so.
+func TestGivingUpUnitsMakesNoQueueOfADeletedTopic(t *testing.T) {
+	for _, rule := range []string{RecoverRocketMQ, RecoverRocketMQ5} {
+		for _, killed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s killed=%v", rule, killed), func(t *testing.T) {
+				o := small(Options{Dispatch: On, RecoverFrom: rule})
+				s := openUnchecked(t, scratch(t), o)
+				for i := range 6 {
+					put(t, s, newMessage("gone", int32(i%2), body(i)))
+					put(t, s, newMessage("kept", 0, body(i)))
+				}
+				dispatched(t, s)
+				if err := s.DeleteTopic("gone"); err != nil {
+					t.Fatal(err)
+				}
+				dir := string(s.dir)
+				if killed {
+					dir = kill(t, s)
+				}
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				s = openUnchecked(t, dir, o)
+				if got := names(t, s.dir.ConsumeQueue()); fmt.Sprint(got) != "[kept]" {
+					t.Errorf("there are queues of %v, want of kept", got)
+				}
+				if p := put(t, s, newMessage("gone", 1, "after")); p.QueueOffset != 3 {
+					t.Errorf("queue offset %d, want 3", p.QueueOffset)
+				}
+				dispatched(t, s)
+				if first, bodies := queueBodies(t, s, "gone", 1); first != 3 || fmt.Sprint(bodies) != "[after]" {
+					t.Errorf("the topic has from %d on %v", first, bodies)
+				}
+			})
+		}
+	}
+}
