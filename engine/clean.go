@@ -120,9 +120,13 @@ func (c *cleaner) retire(now time.Time, asked bool, limit int64) (size int64, er
 	if r.Hanged && !c.hungAt.IsZero() && now.Sub(c.hungAt) < c.retry {
 		return 0, nil
 	}
-	if err := s.log.Retire(r.Base, now, reuse); err != nil {
+	retired, err := s.log.Retire(r.Base, now, reuse)
+	if !retired {
 		c.hungAt = now
 		return 0, err
+	}
+	if err != nil {
+		s.opt.Logger.Warn("a deleted commit log file could not be given back to the system", "err", err)
 	}
 	c.hungAt = time.Time{}
 	delete(c.warned, r.Base)

@@ -191,6 +191,25 @@ func TestDeletionByHand(t *testing.T) {
 	}
 }
 
+// A file that is off the log is deleted, even if the system does not take its mapping
+// back: it counts, is said, and those behind it go too.
+func TestRetirementOutlivesAFailedUnmap(t *testing.T) {
+	disk, log := newSeam(), &lines{}
+	o := Options{FileReservedMs: 1, Destroy: segment.DestroyInline}
+	o.Mapper, o.Disk, o.Logger = disk, disk, log.logger()
+	s, _ := retiring(t, o, 5)
+	time.Sleep(5 * time.Millisecond)
+	errUnmap := errors.New("no such mapping")
+	disk.heap.Fail(mmaptest.OpUnmap, errUnmap, 1)
+	d, err := s.DeleteExpired()
+	if want := (Deleted{Files: 4, Bytes: 4 * s.opt.CommitLogFileBytes}); err != nil || d != want {
+		t.Errorf("deleted %+v, %v; want %+v", d, err, want)
+	}
+	if said, warned := log.count("commit log file deleted", "expired"), log.count("level=WARN", errUnmap.Error()); said != 4 || warned != 1 {
+		t.Errorf("%d files were said, %d warnings; want 4 and 1:\n%s", said, warned, log)
+	}
+}
+
 // B-53: at high usage young, unread data was deleted without bounds. By force goes
 // only what must: the oldest first, no more once the disk is empty enough, nothing
 // if it is not wanted, and each file is said with the reason.

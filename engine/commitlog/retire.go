@@ -72,20 +72,26 @@ func firstMs(f *segment.File) (int64, error) {
 // a later Retire succeeds: with a hole between files no log opens. The last file
 // is never retired. The caller sees to it that the file is durable and dispatched.
 // With reuse its blocks may serve the log again, if it has spares.
-func (l *Log) Retire(base int64, now time.Time, reuse bool) error {
+//
+// It reports whether the file is off the log. If so an error is of giving back its
+// mapping or descriptor, and nothing is left to try again.
+func (l *Log) Retire(base int64, now time.Time, reuse bool) (retired bool, err error) {
 	l.retired.mu.Lock()
 	defer l.retired.mu.Unlock()
 	files := l.queue.Files()
 	if len(files) < 2 || files[0].Base() != base {
-		return fmt.Errorf("retire the file at %d: %w: the log holds [%d, %d)", base, ErrNotFound, l.Min(), l.Appended())
+		return false, fmt.Errorf("retire the file at %d: %w: the log holds [%d, %d)", base, ErrNotFound, l.Min(), l.Appended())
 	}
 	f := files[0]
 	if reuse {
 		f.OfferReuse()
 	}
 	gone, err := f.Destroy(now, segment.Never)
-	if err != nil && !gone {
-		return fmt.Errorf("retire %s: %w", f.Path(), err)
+	if err != nil {
+		err = fmt.Errorf("retire %s: %w", f.Path(), err)
+		if !gone {
+			return false, err
+		}
 	}
 	l.queue.RemoveFirst(f)
 	delete(l.retired.firstMs, base)
@@ -94,7 +100,7 @@ func (l *Log) Retire(base int64, now time.Time, reuse bool) error {
 	if !gone {
 		l.retired.held = append(l.retired.held, f)
 	}
-	return err
+	return true, err
 }
 
 // Reap looks after retired files that readers held and returns how many they still

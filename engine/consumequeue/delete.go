@@ -24,10 +24,13 @@ func (q *Queue) DeleteBefore(minPhysical int64, now time.Time) (deleted int, err
 		if f.End() > live {
 			break
 		}
-		if err := q.held.drop(q.files, f, now); err != nil {
+		off, err := q.held.drop(q.files, f, now)
+		if off {
+			deleted++
+		}
+		if err != nil {
 			return deleted, fmt.Errorf("consume queue %s: %w", q.dir, err)
 		}
-		deleted++
 	}
 	return deleted, nil
 }
@@ -52,35 +55,39 @@ func (h *heldFiles) count() int {
 	return len(h.files)
 }
 
-// drop destroys f, the first file of list, and takes it off; if it is off already
-// there is nothing to do. If its name cannot be removed the file stays first,
-// unavailable, and drop may be called again: a younger file must not go before it.
-func (h *heldFiles) drop(list *segment.Queue, f *segment.File, now time.Time) error {
+// drop destroys f, the first file of list, takes it off and reports that; if it is
+// off already there is nothing to do. If its name cannot be removed the file stays
+// first, unavailable, and drop may be called again: a younger file must not go before
+// it. Any other error leaves nothing to try again.
+func (h *heldFiles) drop(list *segment.Queue, f *segment.File, now time.Time) (off bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if files := list.Files(); len(files) == 0 || files[0] != f {
-		return nil
+		return true, nil
 	}
 	const never = math.MaxInt64 // do not take the pages from under readers here
 	gone, err := f.Destroy(now, never)
 	if err != nil && !gone {
-		return err
+		return false, err
 	}
 	list.RemoveFirst(f)
 	if !gone {
 		h.files = append(h.files, f)
 	}
-	return err
+	return true, err
 }
 
 // dropAll drops all files of list, the first one first.
 func (h *heldFiles) dropAll(list *segment.Queue, now time.Time) error {
+	var errs []error
 	for _, f := range list.Files() {
-		if err := h.drop(list, f, now); err != nil {
-			return err
+		off, err := h.drop(list, f, now)
+		errs = append(errs, err)
+		if !off {
+			break
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (h *heldFiles) reap(now time.Time, force time.Duration) (held int, err error) {

@@ -185,6 +185,28 @@ func TestDeleteKeepsTheOrderOfFiles(t *testing.T) {
 	}
 }
 
+// A deleted file that cannot be unmapped is deleted all the same: it counts, is not
+// tried again, and keeps no other from going.
+func TestDeleteOutlivesAFailedUnmap(t *testing.T) {
+	o, heap := onHeap(5)
+	q := openQueue(t, t.TempDir(), o)
+	put(t, q, 0, 22)
+	heap.Fail(mmaptest.OpUnmap, os.ErrInvalid, 1)
+	if n, err := q.DeleteBefore(700, noon); n != 1 || !errors.Is(err, os.ErrInvalid) {
+		t.Errorf("%d deleted, %v; want 1 and what went wrong", n, err)
+	}
+	if n, err := q.DeleteBefore(700, noon); n != 0 || err != nil {
+		t.Errorf("again: %d deleted, %v", n, err)
+	}
+	heap.Fail(mmaptest.OpUnmap, os.ErrInvalid, 1)
+	if err := q.Destroy(noon); !errors.Is(err, os.ErrInvalid) {
+		t.Errorf("destroy: %v", err)
+	}
+	if got := names(t, q.Dir()); len(got) != 0 {
+		t.Errorf("left: %v", got)
+	}
+}
+
 func TestDestroyRemovesTheDirectory(t *testing.T) {
 	o, _ := onHeap(5)
 	q := openQueue(t, t.TempDir(), o)

@@ -47,10 +47,13 @@ func (x *Ext) DeleteBefore(address int64, now time.Time) (deleted int, err error
 		if f.End() > extOffset(address) {
 			break
 		}
-		if err := x.held.drop(x.files, f, now); err != nil {
+		off, err := x.held.drop(x.files, f, now)
+		if off {
+			deleted++
+		}
+		if err != nil {
 			return deleted, fmt.Errorf("consume queue extension %s: %w", x.files.Dir(), err)
 		}
-		deleted++
 	}
 	return deleted, nil
 }
