@@ -38,14 +38,15 @@ func fullest(disks []diskUse) (most diskUse) {
 //	percent   ≤ forcibly            … ≤ warning            > warning
 //	puts      accepted              as before              refused
 //
-// What cannot be measured changes nothing.
+// The refusal names the fullest of the disks that are too full. What cannot be
+// measured is as it was.
 type diskWatch struct {
 	paths             []string
 	usage             func(path string) (fsutil.DiskUsage, error)
 	warning, forcibly int
 
 	mu   sync.Mutex
-	full map[string]bool // guarded by mu; by path
+	full map[string]diskUse // guarded by mu; the disks that are too full, by path, as measured last
 
 	percent atomic.Int64          // of the fullest, at the last look
 	refusal atomic.Pointer[error] // what puts fail with; nil while they are accepted
@@ -54,7 +55,7 @@ type diskWatch struct {
 func newDiskWatch(o Options, paths ...string) *diskWatch {
 	d := &diskWatch{
 		paths: paths, usage: o.DiskUsage, warning: o.DiskWarningPercent, forcibly: o.DiskCleanForciblyPercent,
-		full: make(map[string]bool),
+		full: make(map[string]diskUse),
 	}
 	if d.usage == nil {
 		d.usage = fsutil.Usage
@@ -98,34 +99,24 @@ func (d *diskWatch) Step(time.Time) (int, error) {
 func (d *diskWatch) judge(disks []diskUse) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var refusal *error
 	for _, u := range disks {
-		switch {
-		case u.percent > d.warning:
-			d.full[u.path] = true
-		case u.percent <= d.forcibly:
-			d.full[u.path] = false
-		}
-		if d.full[u.path] {
-			err := fmt.Errorf("%w: %s; puts are refused above diskWarningPercent %d until it is diskCleanForciblyPercent %d or less",
-				ErrDiskFull, u, d.warning, d.forcibly)
-			refusal = &err
+		if _, full := d.full[u.path]; u.percent > d.warning || full && u.percent > d.forcibly {
+			d.full[u.path] = u
+		} else {
+			delete(d.full, u.path)
 		}
 	}
-	if refusal == nil && d.anyFull() {
-		return // of a disk that cannot be measured now
+	if len(d.full) == 0 {
+		d.refusal.Store(nil)
+		return
 	}
-	d.refusal.Store(refusal)
-}
-
-// anyFull reports whether a disk counts as full. The caller holds mu.
-func (d *diskWatch) anyFull() bool {
-	for _, full := range d.full {
-		if full {
-			return true
-		}
+	var full []diskUse
+	for _, path := range d.paths {
+		full = append(full, d.full[path])
 	}
-	return false
+	err := fmt.Errorf("%w: %s; puts are refused above diskWarningPercent %d until it is diskCleanForciblyPercent %d or less",
+		ErrDiskFull, fullest(full), d.warning, d.forcibly)
+	d.refusal.Store(&err)
 }
 
 // check returns an error wrapping ErrDiskFull while puts are refused.

@@ -60,6 +60,38 @@ func TestDiskWatchRefusesAndHeals(t *testing.T) {
 	}
 }
 
+// With several disks a refusal named the last one that was too full, or one that had
+// healed while another could not be measured. It names the fullest of those that are
+// in the way.
+func TestRefusalNamesTheDiskThatIsFull(t *testing.T) {
+	percents := make(map[string]int) // by path; -1 cannot be measured
+	d := newDiskWatch(Options{
+		DiskWarningPercent: 90, DiskCleanForciblyPercent: 85,
+		DiskUsage: func(path string) (fsutil.DiskUsage, error) {
+			if percents[path] < 0 {
+				return fsutil.DiskUsage{}, errNoDisk
+			}
+			free := uint64(1000 - 10*percents[path])
+			return fsutil.DiskUsage{Total: 1000, Free: free, Available: free}, nil
+		},
+	}, "/log", "/queue")
+	for i, c := range []struct {
+		log, queue int
+		named      string // "": puts are accepted
+	}{
+		{97, 91, "/log is 97 %"}, {97, 86, "/log is 97 %"}, {86, 95, "/queue is 95 %"}, {80, 95, "/queue is 95 %"},
+		{96, 92, "/log is 96 %"}, {92, 96, "/queue is 96 %"}, {-1, 50, "/log is 92 %"}, {-1, -1, "/log is 92 %"}, {85, -1, ""}, {89, 91, "/queue is 91 %"},
+	} {
+		percents["/log"], percents["/queue"] = c.log, c.queue
+		if _, err := d.Step(time.Time{}); err != nil && !errors.Is(err, errNoDisk) {
+			t.Fatal(err)
+		}
+		if err := d.check(); (err != nil) != (c.named != "") || err != nil && !strings.Contains(err.Error(), c.named) {
+			t.Errorf("%d: with %d and %d %%: %v, want %q", i, c.log, c.queue, err, c.named)
+		}
+	}
+}
+
 // B-52: two limits hid behind one another, and the one that was set changed nothing.
 // What holds is said at the start, and a refusal names the limit it comes from.
 func TestB52_EffectiveLimitsAreSaid(t *testing.T) {
