@@ -139,19 +139,44 @@ func (c *cleaner) retire(now time.Time, asked bool, limit int64) (size int64, er
 	return r.End - r.Base, nil
 }
 
+// begin starts the clock that ages are judged by. storeMs are times of records, the
+// newest among them; those from the future tell nothing.
+func (c *cleaner) begin(now time.Time, storeMs ...int64) {
+	var newestMs int64
+	for _, ms := range storeMs {
+		if ms <= now.UnixMilli() {
+			newestMs = max(newestMs, ms)
+		}
+	}
+	if newestMs == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	newest := time.UnixMilli(newestMs)
+	if c.clock.begin(newest, now, now.Sub(c.began)) {
+		c.store.opt.Logger.Info("nothing was stored for a while; ages of files follow in an hour", "now", now, "until then", newest)
+	}
+}
+
 // makeRoom deletes expired files before Open changes anything else, as long as a
 // disk is fuller than it may be: what follows in Open has to write. end is where the
-// log will end.
+// log will end. Above the limit from which files go by force the wall clock counts,
+// right or wrong: the store may not open otherwise.
 func (c *cleaner) makeRoom(now time.Time, end int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	byForce := c.policy.byForce
+	byForce, clock := c.policy.byForce, c.clock
 	c.policy.byForce = false
-	defer func() { c.policy.byForce = byForce }()
+	defer func() { c.policy.byForce, c.clock = byForce, clock }()
 	for {
 		disks, _ := c.store.disk.measure()
-		if fullest(disks).percent <= c.policy.maxUsed {
+		used := fullest(disks).percent
+		if used <= c.policy.maxUsed {
 			return nil
+		}
+		if c.clock = clock; used > c.policy.forcibly {
+			c.clock = steadyClock{}
 		}
 		if size, err := c.retire(now, false, end); size == 0 || err != nil {
 			return err
@@ -222,7 +247,8 @@ const passesByHand = 20
 // DeleteExpired deletes expired files of the commit log now, whatever the hour,
 // and what points to them in queues and index: at most 20 batches, with the usual
 // pause after each file. When it returns the files are off the log; their disk
-// space follows as the option destroy says.
+// space follows as the option destroy says. What has expired is as with the option
+// fileReservedMs.
 func (s *Store) DeleteExpired() (Deleted, error) {
 	var d Deleted
 	c := s.cleaner

@@ -201,34 +201,3 @@ func TestH16_HoursOfDeletion(t *testing.T) {
 		}
 	}
 }
-
-// A step of the wall clock must not make all files expire at once. What looks like
-// one is followed an hour later, a step back at once.
-func TestSteadyClockSurvivesSteps(t *testing.T) {
-	var c steadyClock
-	// at is what the clock says after so much has passed, while the wall clock is set
-	// forward by step: how far behind the wall it stays.
-	at := func(passed, step time.Duration) (behind time.Duration, stepped bool) {
-		wall := four.Add(passed + step)
-		now, stepped := c.at(wall, passed)
-		return wall.Sub(now), stepped
-	}
-	for _, s := range []struct {
-		passed, step, behind time.Duration
-		stepped              bool
-	}{
-		{0, 0, 0, false},
-		{time.Minute, time.Second, 0, false}, // corrections are no steps
-		{2 * time.Minute, 1000 * hour, 1000*hour - time.Second, true},
-		{30 * time.Minute, 1000 * hour, 1000*hour - time.Second, false},
-		{61 * time.Minute, 1000 * hour, 1000*hour - time.Second, false},
-		{63 * time.Minute, 1000 * hour, 0, false}, // it has lasted
-		{64 * time.Minute, 2000 * hour, 1000 * hour, true},
-		{65 * time.Minute, 1000 * hour, 0, false}, // set back again
-		{66 * time.Minute, -5 * hour, 0, false},
-	} {
-		if behind, stepped := at(s.passed, s.step); behind != s.behind || stepped != s.stepped {
-			t.Errorf("after %v, set by %v: %v behind the wall clock, stepped %v; want %v, %v", s.passed, s.step, behind, stepped, s.behind, s.stepped)
-		}
-	}
-}

@@ -130,7 +130,9 @@
 //	H20  two index files of one name            a name is never used again
 //	H22  topic of ≤127 characters, >127 bytes   refused, instead of ending the next recovery;
 //	                                            a retry topic becomes version 2
-//	H24  age of a file by its modification time by store times of records, clock steps survived
+//	H24  age of a file by its modification time by store times of records; steps of the clock,
+//	                                            also while the store is closed, count an
+//	                                            hour later
 //	H25  one failure ends writing for good      refusals heal when the disk does
 //	H26  extension never cut, torn units        cut behind the last unit of its queue
 //	H27  reading an unknown queue creates it    creates nothing

@@ -60,6 +60,11 @@ func (s *Store) load() error {
 	if err := l.scan(len(d.heads)); err != nil {
 		return err
 	}
+	storeMs := []int64{l.verdict.latestMs}
+	for _, head := range d.heads {
+		storeMs = append(storeMs, head.StoreMs)
+	}
+	s.cleaner.begin(time.Now(), storeMs...)
 	if err := s.cleaner.makeRoom(time.Now(), l.verdict.end); err != nil {
 		return err
 	}

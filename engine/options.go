@@ -157,7 +157,10 @@ type Options struct {
 	// at most and never concurrently. It must not call the store.
 	Progress func(RecoveryProgress) `json:"-"`
 	// FileReservedMs is how long records are kept: a commit log file goes when its
-	// newest record is older. Default 72 h. The file that is written never goes.
+	// newest record is older. Default 72 h. The file that is written never goes. Time
+	// that passed while the store was not open, and what the clock was set forward,
+	// counts an hour later, lest a clock that is wrong for a while deletes everything;
+	// a clock that stays wrong does.
 	FileReservedMs int64 `json:"fileReservedMs"`
 	// DeleteWhen are the hours of the day, local time, in which expired files go:
 	// numbers from 0 to 23 separated by semicolons. Default "04". Where the disk is

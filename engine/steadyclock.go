@@ -5,7 +5,12 @@ import "time"
 // A steadyClock tells the time that ages are judged by. It follows the wall clock,
 // but a step forward only after settleTime: a clock that was set to next year
 // would make all files expire at once, and may be set back soon. A step back makes
-// files younger and is followed at once.
+// files younger and is followed at once. The time in which the store was not open, or
+// idle before, counts as a step: after a start of the machine the clock may be years
+// ahead until somebody asks another one.
+//
+// Note: a clock that stays wrong longer is believed. Nothing in a store tells it from
+// a store that nothing was put to for years, whose files have expired.
 type steadyClock struct {
 	running bool
 	wall    time.Time     // as of the last call, without a monotonic part
@@ -20,6 +25,15 @@ const (
 	// stepTime is the least that counts as a step.
 	stepTime = time.Minute
 )
+
+// begin starts the clock of a store whose newest record was stored at a time.
+func (c *steadyClock) begin(newest, wall time.Time, elapsed time.Duration) (stepped bool) {
+	c.running, c.wall, c.elapsed, c.stepped = true, wall.Round(0), elapsed, elapsed
+	if idle := c.wall.Sub(newest); idle > stepTime {
+		c.ahead = idle
+	}
+	return c.ahead > 0
+}
 
 // at returns the time to judge by, and whether the wall clock stepped forward since
 // the last call. elapsed is what the monotonic clock counts, from any moment on.

@@ -25,8 +25,8 @@ type verdict struct {
 	damages []*commitlog.DamageError
 	// next is the next queue offset of each queue, by the records scanned.
 	next map[commitlog.QueueKey]int64
-	// records is their number.
-	records int64
+	// records is their number, latestMs the latest store time, epoch ms.
+	records, latestMs int64
 }
 
 // errMissingFiles is what is wrong where the log should go on and no file does.
@@ -60,6 +60,7 @@ func judge(scans []commitlog.FileScan, h commitlog.History, policy string) (verd
 		if r.From == v.end { // the log goes on
 			runs = runs[1:]
 			v.records += r.Records
+			v.latestMs = max(v.latestMs, r.LatestMs)
 			w.accept(r.Run)
 			v.end = r.after
 			continue
