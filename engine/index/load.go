@@ -36,16 +36,16 @@ func (s *Set) load() (files []*File, err error) {
 	return files, nil
 }
 
-// found is one file of the directory before it is opened.
-type found struct {
+// entry is one file of the directory before it is opened.
+type entry struct {
 	path   string
 	header Header // of a file of zero bytes: zero
 }
 
-func (f found) empty() bool { return f.header.Count == 0 || f.header.Count == 1 }
+func (f entry) empty() bool { return f.header.Count == 0 || f.header.Count == 1 }
 
 // list returns the index files of the directory in the order of their names.
-func (s *Set) list() (all []found, err error) {
+func (s *Set) list() (all []entry, err error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return nil, fmt.Errorf("index: list directory: %w", err)
@@ -60,7 +60,7 @@ func (s *Set) list() (all []found, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("index: stat file: %w", err)
 		}
-		f := found{path: path}
+		f := entry{path: path}
 		switch size := info.Size(); size {
 		case 0:
 		case s.layout.FileBytes():
@@ -93,10 +93,10 @@ func readHeader(path string) (Header, error) {
 // setEmptyAside takes the files without items, which a crash during a roll leaves,
 // off the list; Recover removes them. After an unclean end such a file may have lost
 // its header, so what was made after it lies behind a gap and goes too.
-func (s *Set) setEmptyAside(all []found) (keep []found) {
+func (s *Set) setEmptyAside(all []entry) (keep []entry) {
 	keep = slices.Clone(all)
 	for i, f := range slices.Backward(all) {
-		behind := s.opt.Unclean && slices.ContainsFunc(all[:i], found.empty)
+		behind := s.opt.Unclean && slices.ContainsFunc(all[:i], entry.empty)
 		if !f.empty() && !behind {
 			continue
 		}
