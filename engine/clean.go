@@ -107,7 +107,7 @@ func (c *cleaner) retire(now time.Time, asked bool, limit int64) (size int64, er
 		}
 	}
 	due := c.policy.plan(situation{
-		now: settled, disks: disks, files: s.log.FileStates(), limit: limit, asked: asked, freeing: s.reaper.Backlog() > 0,
+		now: now, ahead: now.Sub(settled), disks: disks, files: s.log.FileStates(), limit: limit, asked: asked, freeing: s.reaper.Backlog() > 0,
 	})
 	if len(due) == 0 {
 		return 0, nil

@@ -9,7 +9,8 @@ import (
 
 // A situation is what a cleaning pass finds.
 type situation struct {
-	now   time.Time             // see steadyClock
+	now   time.Time             // by the wall clock
+	ahead time.Duration         // by how much ages are not judged by it; see steadyClock
 	disks []diskUse             // those that could be measured
 	files []commitlog.FileState // of the commit log, oldest first
 	// limit is a log offset: a file that ends behind it is not yet durable, or not
@@ -64,8 +65,9 @@ func (p retention) judge(r *retirement, s situation, i int, size int64) (goes bo
 	}
 	fullest := fullest(s.disks)
 	var newest time.Time
-	newest, r.doubt = newestRecord(s.files, i, s.now)
-	if age := s.now.Sub(newest); age >= p.reserved {
+	believed := s.now.Add(-s.ahead)
+	newest, r.doubt = newestRecord(s.files, i, believed)
+	if age := believed.Sub(newest); age >= p.reserved {
 		r.reason = fmt.Sprintf("expired: newest record is %v old, fileReservedMs is %v", age.Truncate(time.Millisecond), p.reserved)
 		if s.asked || p.hours.include(s.now) {
 			return true
