@@ -49,9 +49,10 @@ type dispatcher struct {
 	known map[string]map[int32]*consumequeue.Queue // topic, queue id; queues met so far; guarded by mu
 	ahead [lookAhead]job                           // decoded and next to be dispatched
 
-	at       atomic.Int64 // Dispatched: log offset below which everything is done
-	storeMs  atomic.Int64 // store time of the last record dispatched
-	messages atomic.Int64 // records dispatched
+	at        atomic.Int64 // Dispatched: log offset below which everything is done
+	storeMs   atomic.Int64 // store time of the last record dispatched
+	messages  atomic.Int64 // records dispatched
+	deletions atomic.Int64 // of topics, failed ones too
 }
 
 // Name implements service.Service.

@@ -12,9 +12,10 @@ type queueFlusher struct {
 	leastPages int
 	interval   time.Duration // between thorough rounds
 
-	thorough time.Time // of the last thorough round
-	file     int64     // number of the log file up to which was then dispatched
-	durable  atomic.Pointer[durableUnits]
+	thorough  time.Time // of the last thorough round
+	file      int64     // number of the log file up to which was then dispatched
+	deletions int64     // of topics, until then
+	durable   atomic.Pointer[durableUnits]
 }
 
 // durableUnits says what is durable of all queues: the units of the records below
@@ -38,15 +39,16 @@ func newQueueFlusher(s *Store) *queueFlusher {
 func (f *queueFlusher) Name() string { return "queue-flush" }
 
 // Step does one round; a thorough one also when dispatch has gone on to another log
-// file, so that recovery need not go back much further than that. It never reports
-// work: one round per interval is enough.
+// file, so that recovery need not go back much further than that, and when a topic was
+// deleted, lest recovery miss its queues. It never reports work: one round per
+// interval is enough.
 func (f *queueFlusher) Step(now time.Time) (int, error) {
-	file := f.store.dispatch.at.Load() / f.store.opt.CommitLogFileBytes
-	if now.Sub(f.thorough) < f.interval && file == f.file {
+	file, deletions := f.store.dispatch.at.Load()/f.store.opt.CommitLogFileBytes, f.store.dispatch.deletions.Load()
+	if now.Sub(f.thorough) < f.interval && file == f.file && deletions == f.deletions {
 		_, err := f.store.queues.Sync(f.leastPages)
 		return 0, err
 	}
-	f.thorough, f.file = now, file
+	f.thorough, f.file, f.deletions = now, file, deletions
 	return 0, f.syncAll()
 }
 

@@ -62,6 +62,7 @@ func (d *dispatcher) forget(topic string, dir storedir.Layout) error {
 		d.deleted = deleted
 	}
 	delete(d.known, topic)
+	defer d.deletions.Add(1)
 	return d.queues.Delete(topic, time.Now())
 }
 

@@ -214,44 +214,56 @@ func TestDeletionEndsWithTheLogThatAPowerCutLeft(t *testing.T) {
 // With every deletion, of a topic that never was too, all later Opens read the whole
 // log. They read no more than without, and the queue offsets go on all the same.
 func TestOpenAfterADeletionReadsNoMore(t *testing.T) {
-	o := small(Options{Dispatch: On})
-	s := openUnchecked(t, scratch(t), o)
-	for i := range 60 {
-		put(t, s, newMessage("gone", int32(i%2), body(i)))
+	for _, killed := range []bool{false, true} {
+		t.Run(fmt.Sprint("killed=", killed), func(t *testing.T) {
+			o := small(Options{Dispatch: On, FlushIntervalConsumeQueueMs: 10, FlushConsumeQueueThoroughIntervalMs: 1 << 30})
+			s := openUnchecked(t, scratch(t), o)
+			for i := range 60 {
+				put(t, s, newMessage("gone", int32(i%2), body(i)))
+			}
+			for i := range 300 {
+				put(t, s, newMessage("other", 0, text(body(i), 500)))
+			}
+			dispatched(t, s)
+			if err := s.DeleteTopic("unknown"); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.dir.LoadDeletedTopics(); err != nil || len(got) != 0 {
+				t.Errorf("of an unknown topic is remembered %v, %v", got, err)
+			}
+			if err := s.DeleteTopic("gone"); err != nil {
+				t.Fatal(err)
+			}
+			dir := string(s.dir)
+			if killed {
+				eventually(t, "the checkpoint is of the queues that are left", func() bool {
+					p, end := readCheckpoint(t, dir).Positions, s.log.Appended()
+					return p.QueuesDurable == end && p.DelaysSaved == end && p.QueuesSum == s.queues.Sum(end)
+				})
+				dir = kill(t, s)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = openUnchecked(t, dir, o)
+			if r := s.Snapshot().Recovery; r.FilesScanned > normalFiles || r.Files <= 2*normalFiles {
+				t.Errorf("%d files of %d were read (%s), want at most %d", r.FilesScanned, r.Files, r.Reason, normalFiles)
+			}
+			for id := range int32(2) {
+				if p := put(t, s, newMessage("gone", id, "after")); p.QueueOffset != 30 {
+					t.Errorf("queue %d goes on with %d, want 30", id, p.QueueOffset)
+				}
+			}
+			dispatched(t, s)
+			if first, bodies := queueBodies(t, s, "gone", 0); first != 30 || fmt.Sprint(bodies) != "[after]" {
+				t.Errorf("topic has from %d on %v", first, bodies)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			verified(t, s)
+		})
 	}
-	for i := range 300 {
-		put(t, s, newMessage("other", 0, text(body(i), 500)))
-	}
-	dispatched(t, s)
-	if err := s.DeleteTopic("unknown"); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := s.dir.LoadDeletedTopics(); err != nil || len(got) != 0 {
-		t.Errorf("of an unknown topic is remembered %v, %v", got, err)
-	}
-	if err := s.DeleteTopic("gone"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = openUnchecked(t, string(s.dir), o)
-	if r := s.Snapshot().Recovery; r.FilesScanned != normalFiles || r.Files <= 2*normalFiles {
-		t.Errorf("%d files of %d were read (%s), want %d", r.FilesScanned, r.Files, r.Reason, normalFiles)
-	}
-	for id := range int32(2) {
-		if p := put(t, s, newMessage("gone", id, "after")); p.QueueOffset != 30 {
-			t.Errorf("queue %d goes on with %d, want 30", id, p.QueueOffset)
-		}
-	}
-	dispatched(t, s)
-	if first, bodies := queueBodies(t, s, "gone", 0); first != 30 || fmt.Sprint(bodies) != "[after]" {
-		t.Errorf("topic has from %d on %v", first, bodies)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	verified(t, s)
 }
 
 // The queue offsets that are remembered with a deletion are those of its place in the
