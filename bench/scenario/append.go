@@ -64,7 +64,8 @@ func (a *appender) Setup(ctx context.Context) error {
 }
 
 func (a *appender) prepare(ctx context.Context) error {
-	if _, err := a.put(a.writers[0]); err != nil {
+	first := func() (engine.PutResult, error) { return a.put(a.writers[0]) }
+	if _, err := settingUp.put(ctx, first); err != nil {
 		return err
 	}
 	const poll = time.Millisecond

@@ -48,12 +48,14 @@ func (f *filled) fill(ctx context.Context) (err error) {
 
 func (f *filled) putAll(ctx context.Context) error {
 	g := f.data.Generator(0)
+	var m *message.Message
+	put := func() (engine.PutResult, error) { return f.store.Put(m) }
 	for end := int64(0); end < f.spec.MaxBytes; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		m := g.Next()
-		r, err := f.store.Put(m)
+		m = g.Next()
+		r, err := settingUp.put(ctx, put)
 		if err != nil {
 			return err
 		}
