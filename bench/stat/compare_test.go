@@ -315,3 +315,13 @@ func TestArgumentsAreNotChanged(t *testing.T) {
 		t.Error("a function sorted or changed its arguments")
 	}
 }
+
+func TestMedianTakesAnyOrder(t *testing.T) {
+	odd := []float64{5, 1, 3}
+	near(t, "of three", Median(odd), 3)
+	near(t, "of four", Median([]float64{8, 1, 3, 5}), 4)
+	near(t, "of one", Median([]float64{7}), 7)
+	if odd[0] != 5 || !math.IsNaN(Median(nil)) {
+		t.Errorf("the argument is now %v, the median of nothing %g; want no change and NaN", odd, Median(nil))
+	}
+}

@@ -27,7 +27,7 @@ func BenjaminiHochberg(p []float64) []float64 {
 	adjusted := make([]float64, len(p))
 	lowest := 1.0
 	for i, at := range slices.Backward(order) {
-		lowest = math.Min(lowest, p[at]*float64(len(p))/float64(i+1))
+		lowest = math.Min(lowest, p[at]*(float64(len(p))/float64(i+1))) // a factor of 1 or more, so never below p
 		adjusted[at] = lowest
 	}
 	return adjusted

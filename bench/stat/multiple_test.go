@@ -19,6 +19,15 @@ func TestAdjustedPValues(t *testing.T) {
 	}
 }
 
+// Found by the test below: multiplied by three and divided by three again, a p value
+// had lost its last bit.
+func TestAdjustmentDoesNotRoundBelow(t *testing.T) {
+	p := []float64{0.5, 0.5, 0.7500000000000007}
+	if got := BenjaminiHochberg(p); got[2] < p[2] {
+		t.Errorf("%g became %g", p[2], got[2])
+	}
+}
+
 // An adjusted value is never below the raw one nor above 1, and the order of
 // the hypotheses stays.
 func TestAdjustmentKeepsOrder(t *testing.T) {

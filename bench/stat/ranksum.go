@@ -141,3 +141,11 @@ func medianSorted(x []float64) float64 {
 	n := len(x)
 	return x[(n-1)/2]/2 + x[n/2]/2
 }
+
+// Median returns the median of values in any order, NaN without any.
+func Median(x []float64) float64 {
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	return medianSorted(slices.Sorted(slices.Values(x)))
+}
