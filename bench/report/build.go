@@ -13,10 +13,11 @@ import (
 
 // builder collects runs into cells and groups, in the order they come.
 type builder struct {
-	report *Report
-	groups map[string]*Group
-	cells  map[string]*cellBuilder
-	order  []*cellBuilder
+	report     *Report
+	studyPaths []string // of report.Studies, as Block.Study has them
+	groups     map[string]*Group
+	cells      map[string]*cellBuilder
+	order      []*cellBuilder
 }
 
 // cellBuilder keeps the latencies of runs that count apart from the others.
@@ -48,6 +49,7 @@ func (b *builder) addPath(path, side string) error {
 	}
 	if dir.Study != nil {
 		b.report.Studies = append(b.report.Studies, *dir.Study)
+		b.studyPaths = append(b.studyPaths, filepath.Clean(dir.Path))
 		aside, err := dir.Superseded()
 		if err != nil {
 			b.problem("%v", err)
@@ -194,6 +196,7 @@ func (b *builder) finish() *Report {
 		g.compare(primary)
 		b.profiles(g)
 	}
+	b.quotients()
 	b.report.Hosts, b.report.HostColumns = hostDifferences(b.report)
 	return b.report
 }

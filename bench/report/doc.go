@@ -9,6 +9,7 @@
 //	Report ── Groups (scenario × pace × parameters: what can be compared)
 //	  │          └─ Cells (configurations) ── Runs (one per block)
 //	  │          └─ Comparisons with the first cell, Checks of the method
+//	  │       Quotients (figures of any two cells that a study asks for)
 //	  ▼
 //	tables ──► Text            the same tables in both,
 //	      └──► HTML ◄── chart  and figures in the page

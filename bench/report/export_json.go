@@ -17,8 +17,19 @@ type (
 		Schema   string      `json:"schema"`
 		Sources  []string    `json:"sources"`
 		Unpaired bool        `json:"unpaired"`
+		Ratios   []jsonRatio `json:"ratios,omitempty"`
 		Groups   []jsonGroup `json:"groups"`
 		Problems []string    `json:"problems,omitempty"`
+	}
+	jsonRatio struct {
+		result.Ratio
+		OfValues  []float64 `json:"of_values"` // by block, as to_values
+		ToValues  []float64 `json:"to_values"`
+		Uncounted []string  `json:"uncounted,omitempty"` // cells of which no run counts
+		Estimate  *float64  `json:"ratio"`
+		Low       *float64  `json:"low"`
+		High      *float64  `json:"high"`
+		Shown     *bool     `json:"shown"` // null: nothing is wanted, or nothing can be told
 	}
 	jsonGroup struct {
 		Scenario    string            `json:"scenario"`
@@ -75,6 +86,9 @@ type (
 
 func (r *Report) exportJSON(w io.Writer, o ExportOptions) error {
 	out := jsonReport{Schema: Schema, Sources: r.Sources, Unpaired: r.Unpaired, Groups: []jsonGroup{}, Problems: r.Problems}
+	for _, q := range r.Quotients {
+		out.Ratios = append(out.Ratios, q.json())
+	}
 	for _, g := range r.Groups {
 		out.Groups = append(out.Groups, g.json(o))
 	}
@@ -82,6 +96,21 @@ func (r *Report) exportJSON(w io.Writer, o ExportOptions) error {
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(out)
+}
+
+func (q *Quotient) json() jsonRatio {
+	out := jsonRatio{Ratio: q.Asked, OfValues: q.Of, ToValues: q.To, Uncounted: q.Uncounted}
+	if q.N > 0 {
+		out.Estimate = null(q.Ratio)
+	}
+	if q.Enough {
+		out.Low, out.High = null(q.Low), null(q.High)
+	}
+	if v := q.verdict(); v == shownYes || v == shownNo {
+		shown := v == shownYes
+		out.Shown = &shown
+	}
+	return out
 }
 
 func (g *Group) json(o ExportOptions) jsonGroup {

@@ -33,6 +33,9 @@ func (r *Report) HTML(w io.Writer, _ Options) error {
 	if len(r.Hosts) > 0 {
 		p.Hosts = []table{r.hostTable()}
 	}
+	if len(r.Quotients) > 0 {
+		p.Ratios = []table{r.quotientTable()}
+	}
 	for _, g := range r.Groups {
 		p.Groups = append(p.Groups, g.section())
 	}
@@ -46,6 +49,7 @@ type pageData struct {
 	Sources    []string
 	Dates      []string
 	Hosts      []table
+	Ratios     []table
 	Groups     []section
 	Conditions []fact
 	Problems   []string

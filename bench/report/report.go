@@ -14,6 +14,8 @@ type Report struct {
 	Studies  []result.Study
 	Groups   []*Group
 	Unpaired bool // made by Compare: the two sides were not run in common blocks
+	// Quotients are what the studies ask for beside comparisons within a group.
+	Quotients []Quotient
 
 	// Hosts lists what differs between the machines and settings of the runs, one
 	// value per column of HostColumns. Empty when all ran under the same.

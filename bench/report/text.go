@@ -26,6 +26,9 @@ func (r *Report) Text(w io.Writer, o Options) error {
 	if len(r.Hosts) > 0 {
 		r.hostTable().text(b, "")
 	}
+	if len(r.Quotients) > 0 {
+		r.quotientTable().text(b, "")
+	}
 	for _, g := range r.Groups {
 		fmt.Fprintf(b, "\n%s\n%s\n", g.heading(), strings.Repeat("=", utf8.RuneCountInString(g.heading())))
 		for _, t := range g.tables(o.Runs) {
@@ -116,6 +119,9 @@ func (g *Group) besideTables() []table {
 	}
 	if len(g.destroying()) > 0 {
 		tables = append(tables, g.destructionTable())
+	}
+	if t := g.coldTable(); len(t.Rows) > 0 {
+		tables = append(tables, t)
 	}
 	if t := g.pressureTable(); len(t.Rows) > 0 {
 		tables = append(tables, t)

@@ -107,6 +107,10 @@ func TestInconsistentStudiesAreRefused(t *testing.T) {
 		"a cell twice":       {Name: "s", Cells: []Cell{{Name: "a"}, {Name: "a"}}},
 		"unknown slot":       {Name: "s", Cells: cells, Order: []Slot{{1, 1, "b"}}},
 		"unknown comparison": {Name: "s", Cells: cells, Comparisons: []Comparison{{Claim, "a", "b", 0}}},
+		"ratio of nothing":   {Name: "s", Cells: cells, Ratios: []Ratio{{Name: "r", Of: CellMetric{"a", "append.rate"}, To: CellMetric{"b", "append.rate"}}}},
+		"ratio of no metric": {Name: "s", Cells: cells, Ratios: []Ratio{{Name: "r", Of: CellMetric{"a", "append.rate"}, To: CellMetric{"a", "append"}}}},
+		"ratio of no name":   {Name: "s", Cells: cells, Ratios: []Ratio{{Of: CellMetric{"a", "append.rate"}, To: CellMetric{"a", "append.rate"}}}},
+		"impossible ratio":   {Name: "s", Cells: cells, Ratios: []Ratio{{"r", CellMetric{"a", "append.rate"}, CellMetric{"a", "append.rate"}, 2, 1}}},
 	} {
 		if _, err := CreateStudy(t.TempDir(), s); err == nil {
 			t.Errorf("%s: no error", what)

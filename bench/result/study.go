@@ -31,6 +31,8 @@ type Study struct {
 	// "append.service.p99.9" or "append.rate"; Holm's correction spans them. All
 	// others are explored, under Benjamini–Hochberg.
 	Primary []string `json:"primary,omitempty"`
+	// Ratios are shown beside the comparisons: they may be of different scenarios.
+	Ratios []Ratio `json:"ratios,omitempty"`
 
 	// Spec is the study file as resolved, for those who want to run it again.
 	Spec json.RawMessage `json:"spec,omitempty"`
@@ -87,7 +89,7 @@ func checkName(what, name string) error {
 }
 
 // Validate reports the first thing that makes the study inconsistent: bad or
-// repeated names, slots and comparisons of unknown cells.
+// repeated names, slots, comparisons and ratios of unknown cells.
 func (s *Study) Validate() error {
 	if err := checkName("study", s.Name); err != nil {
 		return err
@@ -112,6 +114,11 @@ func (s *Study) Validate() error {
 			if !cells[name] {
 				return fmt.Errorf("study %s: comparison of unknown cell %q", s.Name, name)
 			}
+		}
+	}
+	for _, r := range s.Ratios {
+		if err := r.validate(cells); err != nil {
+			return fmt.Errorf("study %s: %w", s.Name, err)
 		}
 	}
 	return nil
