@@ -101,23 +101,27 @@ func (r *rebuilder) Setup(ctx context.Context) error {
 }
 
 // Op removes queues and index, opens the store, and observes the part of it
-// that was spent on dispatch. The operation itself is all of this.
+// that was spent on dispatch, and the opening by the size of the log. The operation
+// itself is all of this.
 func (r *rebuilder) Op(w *measure.Worker) error {
 	for _, derived := range []string{"consumequeue", "index"} {
 		if err := os.RemoveAll(filepath.Join(r.spec.Dir, derived)); err != nil {
 			return err
 		}
 	}
+	start := w.Now()
 	s, err := engine.Open(r.spec.Dir, r.spec.Options)
 	if err != nil {
 		return err
 	}
+	open := w.Now() - start
 	snap := s.Snapshot()
 	w.Note(noteMessages, snap.Dispatched)
 	if snap.Dispatched < int64(len(r.put)) {
 		err = fmt.Errorf("%w: dispatched %d of %d messages", errAnswer, snap.Dispatched, len(r.put))
 	} else {
 		w.Observe(opDispatchMessage, time.Duration(snap.Recovery.DispatchNs/snap.Dispatched))
+		w.Observe(opRebuildMiB, perMiB(open, snap.Recovery.EndOffset))
 	}
 	if closeErr := s.Close(); err == nil {
 		err = closeErr

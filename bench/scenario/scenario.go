@@ -33,6 +33,7 @@ const (
 
 	opRebuild         = "rebuild"          // a restart that builds queues and index anew
 	opDispatchMessage = "dispatch_message" // the share of one message in the dispatch of a rebuild
+	opRebuildMiB      = "rebuild.mib"      // the share of one MiB of log in the opening that builds them
 
 	opRestart     = "restart"      // one scan of the log, one opening and closing of the store
 	opRecoverOpen = "recover.open" // the opening
@@ -143,7 +144,7 @@ var All = []Scenario{
 	{
 		Name:    "dispatch_rebuild",
 		Doc:     "restart a store without queues and index: they are built from the log",
-		Ops:     []string{opRebuild, opDispatchMessage},
+		Ops:     []string{opRebuild, opDispatchMessage, opRebuildMiB},
 		Primary: opDispatchMessage, Writers: 1, MaxBytes: 1 << 30, Engine: true, Reads: true, Slow: true,
 		New:        newRebuilder,
 		needs:      needDispatch,

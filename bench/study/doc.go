@@ -9,7 +9,9 @@
 // A cell is a configuration under one load of one scenario. A block runs every
 // cell once; what is compared is compared within a block. The order within
 // blocks is balanced (see order), so that neither the position nor the
-// predecessor favours a configuration.
+// predecessor favours a configuration. A comparison is between configurations of
+// one scenario. A ratio (RatioSpec) divides any figure by any other of the same block:
+// one scenario by another, or a latency by the machine's own hiccups.
 //
 // Between two runs the old files are removed, and with them their pages in the
 // page cache; everything is written back; the machine rests for a while.

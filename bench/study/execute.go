@@ -40,6 +40,7 @@ type Run struct {
 	Seed     uint64         // of the workers' random sources
 	Profiles []profile.Kind // taken of exactly the window; marks the run as profiled
 	Pressure pressure.Set   // put on beside the load
+	Procs    int            // GOMAXPROCS while it is measured; 0 leaves it as it is
 
 	// Where the run belongs; zero outside of a study.
 	Cell     string
@@ -56,6 +57,9 @@ type Run struct {
 // store is removed. The error is of those files or that store: that a run was
 // interrupted, failed or is invalid is said by its End.
 func (r Run) Execute(ctx context.Context, create func(result.Manifest) (*result.Writer, error)) (end result.End, err error) {
+	if r.Procs > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(r.Procs))
+	}
 	log := &warningLog{}
 	r.Spec.Options.Logger = log.logger()
 	instance, measured, err := r.measured()

@@ -26,6 +26,9 @@ type Room struct {
 	Memory int64 // memory that is available without paging out; 0 if not known
 }
 
+// maxProcs bounds Spec.Procs.
+const maxProcs = 1024
+
 // alpha is the level at which a claim counts.
 const alpha = 0.05
 
@@ -45,6 +48,9 @@ func (s Spec) Plan(room Room) (result.Study, error) {
 	if s.Duration <= 0 {
 		errs = append(errs, fmt.Errorf("duration is %s, want more than 0", s.Duration))
 	}
+	if s.Procs < 0 || s.Procs > maxProcs {
+		errs = append(errs, fmt.Errorf("procs is %d, want 1 to %d, or 0 for the default", s.Procs, maxProcs))
+	}
 	configs, err := s.resolveConfigs()
 	errs = append(errs, err)
 	if len(s.Scenarios) == 0 {
@@ -60,6 +66,10 @@ func (s Spec) Plan(room Room) (result.Study, error) {
 		byScenario = append(byScenario, cells)
 		study.Cells = append(study.Cells, cells...)
 		study.Comparisons = append(study.Comparisons, comparisons(cells)...)
+	}
+	if errors.Join(errs...) == nil { // else cells are missing
+		study.Ratios, err = s.ratios(study.Cells)
+		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return result.Study{}, fmt.Errorf("study %s: %w", s.Name, err)

@@ -11,6 +11,7 @@ import (
 	"commitlab/bench/pace"
 	"commitlab/bench/result"
 	"commitlab/bench/scenario"
+	"commitlab/bench/stat"
 	"commitlab/bench/workload"
 )
 
@@ -142,6 +143,9 @@ scenarios: [{scenario: append, rate: fast}, {scenario: apend}]
 	}
 }
 
+// Goal: the study that runs without arguments can tell its configurations apart,
+// has enough operations for the percentile that it is read for, and keeps to its
+// time on a machine like those it was seen on.
 func TestPlanOfQuickFitsItsPromise(t *testing.T) {
 	spec, ok := FindNamed("quick")
 	if !ok {
@@ -151,10 +155,49 @@ func TestPlanOfQuickFitsItsPromise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const overhead = 800 * time.Millisecond // process, set-up, verification, removal
-	each := time.Duration(spec.Duration) + time.Duration(*spec.Warmup) + time.Duration(*spec.Cooldown) + overhead
-	if whole := time.Duration(len(study.Order)) * each; whole > 80*time.Second {
-		t.Errorf("quick takes about %s, want at most 80 s", whole)
+	wantEnoughBlocks(t, study)
+	pacer, err := pace.Parse(spec.Scenarios[0].Rate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const beyond = 10.0 / (1 - 0.9999) // operations of which ten lie beyond p99.99
+	if n := pace.Count(pacer, time.Duration(spec.Duration)); float64(n) < beyond {
+		t.Errorf("a run has %d operations, want %.0f or more", n, beyond)
+	}
+	var whole time.Duration
+	for _, slot := range study.Order {
+		r, err := slotRun(&study, slot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if file := r.Spec.Options.CommitLogFileBytes; r.Spec.MaxBytes > file {
+			t.Errorf("%s writes up to %d bytes, more than a file of %d: it would measure a roll", slot.Cell, r.Spec.MaxBytes, file)
+		}
+		overhead := 900 * time.Millisecond // process, set-up, verification, removal
+		if strings.Contains(slot.Cell, "warm") {
+			overhead += 1600 * time.Millisecond // its pages are made and locked first
+		}
+		whole += time.Duration(spec.Duration) + time.Duration(*spec.Warmup) + time.Duration(*spec.Cooldown) + overhead
+	}
+	if limit := time.Duration(spec.Limit); whole > limit || limit > 90*time.Second {
+		t.Errorf("quick takes about %s and stops at %s, want at most 90 s and no block left out", whole, limit)
+	}
+}
+
+// wantEnoughBlocks fails the test if the study could not show the difference of any
+// of the configurations that it compares, however large.
+func wantEnoughBlocks(t *testing.T, study result.Study) {
+	t.Helper()
+	claims := map[string]int{} // by first cell: those that are judged together
+	for _, c := range study.Comparisons {
+		if c.Kind == result.Claim {
+			claims[c.A] += len(study.Primary)
+		}
+	}
+	for first, n := range claims {
+		if need := stat.BlocksNeeded(alpha, n); study.Blocks < need {
+			t.Errorf("%d blocks for %d claims against %s, want %d or more", study.Blocks, n, first, need)
+		}
 	}
 }
 

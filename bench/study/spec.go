@@ -44,6 +44,12 @@ type Spec struct {
 	// Default: the p99.9 of the first scenario's primary operation, response
 	// time in an open loop, service time in a closed one.
 	Primary []string `yaml:"primary" json:"primary,omitempty"`
+	// Ratios are figures divided by figures, block by block, that no comparison of
+	// configurations shows: of different scenarios, or of one run.
+	Ratios []RatioSpec `yaml:"ratios" json:"ratios,omitempty"`
+	// Procs is GOMAXPROCS of the process of each run. Default: what the environment
+	// says, else what the program takes. A peer has a runtime of its own.
+	Procs int `yaml:"procs" json:"procs,omitempty"`
 
 	// Configs are compared with the first one.
 	Configs   []ConfigSpec   `yaml:"configs" json:"configs"`
@@ -86,6 +92,22 @@ type ScenarioSpec struct {
 	// MaxBytes is the byte budget of a run, such as 8GiB. Default: what the load
 	// needs; in a closed loop the scenario's default, less on a small machine.
 	MaxBytes Bytes `yaml:"maxBytes" json:"maxBytes,omitempty"`
+}
+
+// RatioSpec is a result.Ratio.
+type RatioSpec struct {
+	Name    string         `yaml:"name" json:"name"`
+	Of      CellMetricSpec `yaml:"of" json:"of"`
+	To      CellMetricSpec `yaml:"to" json:"to"`
+	AtLeast float64        `yaml:"atLeast" json:"atLeast,omitempty"`
+	AtMost  float64        `yaml:"atMost" json:"atMost,omitempty"`
+}
+
+// CellMetricSpec is a result.CellMetric. A cell is named by the name of its
+// scenario, a dot, and the name of its configuration.
+type CellMetricSpec struct {
+	Cell   string `yaml:"cell" json:"cell"`
+	Metric string `yaml:"metric" json:"metric"`
 }
 
 // Duration is a time.Duration that is written as text: 500ms, 10s.

@@ -20,6 +20,13 @@ duration: 2s
 cooldown: 0s
 aa: false
 primary: [append.service.p99]
+procs: 3
+ratios:
+  - name: large to small
+    of: {cell: large.spin, metric: append.period}
+    to: {cell: append.spin, metric: append.service.p50}
+    atLeast: 0.5
+    atMost: 2
 configs:
   - name: tuned
   - name: spin
@@ -48,6 +55,10 @@ func TestParseReadsEveryField(t *testing.T) {
 	if s.Name != "locks" || s.Seed != 7 || s.Blocks != 6 || *s.AA ||
 		time.Duration(*s.Warmup) != 200*time.Millisecond || time.Duration(s.Duration) != 2*time.Second || *s.Cooldown != 0 {
 		t.Errorf("head of the study is %+v", s)
+	}
+	want := RatioSpec{Name: "large to small", Of: CellMetricSpec{"large.spin", "append.period"}, To: CellMetricSpec{"append.spin", "append.service.p50"}, AtLeast: 0.5, AtMost: 2}
+	if s.Procs != 3 || len(s.Ratios) != 1 || s.Ratios[0] != want {
+		t.Errorf("%d processors, ratios %+v; want 3 and %+v", s.Procs, s.Ratios, want)
 	}
 	spin := s.Configs[1]
 	if spin.Base != "tuned" || spin.Set["appendLock"] != "spin" || spin.Set["commitLogFileBytes"] != "64MiB" || spin.Set["flushIntervalMs"] != "250" {

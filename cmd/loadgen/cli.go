@@ -56,7 +56,7 @@ func (c console) run(ctx context.Context, args []string) (err error) {
 	var commands commandLine
 	parser, err := kong.New(&commands,
 		kong.Name("loadgen"),
-		kong.Description("Measure a message store under a known load and compare configurations. Without arguments: the study quick, about 75 s."),
+		kong.Description("Measure a message store under a known load and compare configurations. Without arguments: the study quick, about 80 s."),
 		kong.Writers(c.stdout, c.stderr),
 		kong.Exit(func(int) { panic(errHelp) }),
 	)

@@ -1,6 +1,6 @@
 // Loadgen measures the store under a known load and compares configurations.
 //
-//	loadgen                      the study "quick": three configurations in about 75 s
+//	loadgen                      the study "quick": three configurations in about 80 s
 //	loadgen study FILE|NAME      a study file, or a built-in study
 //	loadgen study RESULT         goes on with a study that was interrupted
 //	loadgen run --rate 200000    one scenario under one configuration

@@ -1,0 +1,48 @@
+package study
+
+import "time"
+
+// dispatchStudy asks what dispatch costs beside append, for messages that have a
+// unique key and one key more:
+//
+//	append    put as fast as it goes, without dispatch: what the log itself can take
+//	rebuild   queues and index built from such a log that a start finds
+//	paced     put and dispatched at a steady rate: how far the readable end lags
+//
+// Building is compared by the time for a message, which for append is the time from
+// one to the next. The lag is shown beside how late a thread was that only sleeps:
+// on a machine that stands still for milliseconds no lag is shorter.
+var dispatchStudy = Spec{
+	Name:     "dispatch",
+	Seed:     1,
+	Blocks:   8,
+	Duration: Duration(2 * time.Second),
+	Cooldown: pointer(Duration(100 * time.Millisecond)),
+	Limit:    Duration(220 * time.Second),
+	AA:       pointer(false),
+	Primary:  []string{"readable.service.p99"},
+	Ratios: []RatioSpec{
+		{
+			Name: "dispatch of a log to append", AtLeast: 0.5,
+			Of: CellMetricSpec{"append.tuned", "append.period"}, To: CellMetricSpec{"rebuild.tuned", "dispatch_message.service.p50"},
+		},
+		{
+			Name: "lag to hiccup, p99",
+			Of:   CellMetricSpec{"paced.tuned", "readable.service.p99"}, To: CellMetricSpec{"paced.tuned", "hiccup.p99"},
+		},
+		{
+			Name: "lag to hiccup, p99.9",
+			Of:   CellMetricSpec{"paced.tuned", "readable.service.p99.9"}, To: CellMetricSpec{"paced.tuned", "hiccup.p99.9"},
+		},
+	},
+	Configs: []ConfigSpec{{Name: "tuned"}},
+	Scenarios: []ScenarioSpec{
+		{Scenario: "append", Keys: dispatchKeys, UniqueKeys: true, MaxBytes: 2 << 30},
+		{Scenario: "dispatch_rebuild", Name: "rebuild", Keys: dispatchKeys, UniqueKeys: true, MaxBytes: 512 << 20},
+		{Scenario: "dispatch", Name: "paced", Rate: "200k", Keys: dispatchKeys, UniqueKeys: true},
+	},
+}
+
+// dispatchKeys is how many different keys the messages have beside their unique
+// ones: each is that of a few messages.
+const dispatchKeys = 100_000
