@@ -46,6 +46,6 @@ var coldPaths = Spec{
 		{Name: "pread", Base: "tuned", Set: map[string]string{"coldRead": "pread"}},
 	},
 	Scenarios: []ScenarioSpec{
-		{Scenario: "lookup_cold", Name: "cold", Writers: 64, MaxBytes: 512 << 20},
+		{Scenario: "lookup_cold", Name: "cold", Writers: 64, MaxBytes: 256 << 20},
 	},
 }

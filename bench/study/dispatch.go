@@ -38,7 +38,7 @@ var dispatchStudy = Spec{
 	Configs: []ConfigSpec{{Name: "tuned"}},
 	Scenarios: []ScenarioSpec{
 		{Scenario: "append", Keys: dispatchKeys, UniqueKeys: true, MaxBytes: 2 << 30},
-		{Scenario: "dispatch_rebuild", Name: "rebuild", Keys: dispatchKeys, UniqueKeys: true, MaxBytes: 512 << 20},
+		{Scenario: "dispatch_rebuild", Name: "rebuild", Keys: dispatchKeys, UniqueKeys: true, MaxBytes: 256 << 20},
 		{Scenario: "dispatch", Name: "paced", Rate: "200k", Keys: dispatchKeys, UniqueKeys: true},
 	},
 }

@@ -13,7 +13,7 @@ var Named = []struct {
 }{
 	{quick, "a first look in about 80 s: RocketMQ's defaults, RocketMQ warmed up and this engine at 200,000 messages of 1 KiB per second"},
 	{dispatchStudy, "building queues and index beside append, and how far dispatch lags at 200,000 messages per second; about 2 min"},
-	{coldPaths, "three ways to read what is not in memory, by what 64 readers do to a 1 ms ticker on two processors; about 3 min"},
+	{coldPaths, "three ways to read what is not in memory, by what 64 readers do to a 1 ms ticker on two processors; about 2 min 30 s"},
 	{recoveryStudy, "starts after a close, after a kill and with nothing but the log, beside a scan of the same log; about 2 min 30 s"},
 	{peerStudy, "RocketMQ's own store on a Java virtual machine beside this engine: append, sync, dispatch, lookup, destroy; some 30 min, needs Java and Maven"},
 	{destroyStrategies, "how old files are best taken down while a log is written: five ways beside a log that keeps all, about 30 min"},

@@ -33,10 +33,10 @@ var recoveryStudy = Spec{
 	},
 	Configs: []ConfigSpec{{Name: "tuned"}},
 	Scenarios: []ScenarioSpec{
-		{Scenario: "baseline_scan", MaxBytes: 256 << 20},
-		{Scenario: "recover", MaxBytes: 256 << 20},
-		{Scenario: "recover_bare", MaxBytes: 256 << 20},
-		{Scenario: "dispatch_rebuild", Name: "rebuild", MaxBytes: 256 << 20, Set: map[string]string{"commitLogFileBytes": "64MiB"}},
+		{Scenario: "baseline_scan", MaxBytes: 512 << 20},
+		{Scenario: "recover", MaxBytes: 512 << 20},
+		{Scenario: "recover_bare", MaxBytes: 512 << 20},
+		{Scenario: "dispatch_rebuild", Name: "rebuild", MaxBytes: 512 << 20, Set: map[string]string{"commitLogFileBytes": "64MiB"}},
 	},
 }
 
