@@ -9,7 +9,6 @@ import (
 
 	"commitlab/engine/commitlog"
 	"commitlab/engine/consumequeue"
-	"commitlab/engine/index"
 	"commitlab/engine/message"
 	"commitlab/engine/mmap"
 	"commitlab/engine/storedir"
@@ -26,19 +25,13 @@ const dispatchStepBytes = 1 << 20
 // index cannot take it (a full disk), the watermark stays and the next Step
 // tries again: both know what they have already.
 type dispatcher struct {
-	log    *commitlog.Log
-	queues *consumequeue.Table
-	index  *index.Set // nil: no index
-	// indexTags enters tags beside keys.
-	indexTags bool
+	lookahead // of Step
+	log       *commitlog.Log
 	waiters   *waiters
-	delays    message.DelayLevels
 	durable   bool // follow Flushed instead of Committed: readers see only what is on disk
 	// repair is set while Open builds what is missing: a unit that differs from
 	// the log is replaced then, and reported otherwise.
-	repair bool
-	// queuesFrom: records before this log offset are in their queues.
-	queuesFrom   int64
+	repair       bool
 	unitsPerFile int64 // of a consume queue
 
 	// mu is held by a Step, and while a topic is deleted: no record of it is then
@@ -46,8 +39,7 @@ type dispatcher struct {
 	mu      sync.Mutex
 	deleted storedir.DeletedTopics // guarded by mu
 
-	known map[string]map[int32]*consumequeue.Queue // topic, queue id; queues met so far; guarded by mu
-	ahead [lookAhead]job                           // decoded and next to be dispatched
+	ahead [jobsAhead]job // decoded and next to be dispatched
 
 	at        atomic.Int64 // Dispatched: log offset below which everything is done
 	storeMs   atomic.Int64 // store time of the last record dispatched
@@ -91,38 +83,55 @@ func (d *dispatcher) Step(time.Time) (worked int, err error) {
 	defer mmap.Recover(&err, mmap.GuardFaults())
 	data := view.Bytes()
 	for pos := 0; pos < min(len(data), dispatchStepBytes); {
-		if _, magic, err := message.RecordSize(data[pos:]); err == nil && magic == message.MagicBlank {
+		if isBlank(data[pos:]) {
 			if fileEnd > limit {
 				return worked, nil // the file is just being closed
 			}
 			d.at.Store(fileEnd)
 			return worked + 1, nil
 		}
-		n, err := d.look(data[pos:])
-		for i := range d.ahead[:n] {
-			job := &d.ahead[i]
-			if err := d.dispatch(job); err != nil {
-				return worked, fmt.Errorf("dispatch at offset %d: %w", from+int64(pos), err)
-			}
-			pos += job.record.Size
-			worked++
-			d.messages.Add(1)
-			d.storeMs.Store(job.record.StoreTimestamp)
-			d.at.Store(from + int64(pos))
-		}
-		if n == 0 {
+		jobs, err := d.look(data[pos:], d.ahead[:])
+		if len(jobs) == 0 {
 			return worked, fmt.Errorf("dispatch at offset %d: %w", from+int64(pos), err)
 		}
+		d.prefetch(jobs)
+		done, err := d.dispatchAll(jobs)
+		worked += done
+		if err != nil {
+			return worked, err
+		}
+		pos = int(d.at.Load() - from)
 	}
 	return worked, nil
 }
 
+// isBlank reports whether the log leaves out the rest of the file that data is.
+func isBlank(data []byte) bool {
+	_, magic, err := message.RecordSize(data)
+	return err == nil && magic == message.MagicBlank
+}
+
+// dispatchAll dispatches the records that are next, moves the watermark past each,
+// and returns how many that were.
+func (d *dispatcher) dispatchAll(jobs []job) (done int, err error) {
+	at := d.at.Load()
+	for i := range jobs {
+		if err := d.dispatch(&jobs[i]); err != nil {
+			return i, fmt.Errorf("dispatch at offset %d: %w", at, err)
+		}
+		at += int64(jobs[i].record.Size)
+		d.messages.Add(1)
+		d.storeMs.Store(jobs[i].record.StoreTimestamp)
+		d.at.Store(at)
+	}
+	return len(jobs), nil
+}
+
 func (d *dispatcher) dispatch(job *job) error {
 	rec := &job.record
-	transaction := message.TransactionOf(rec.SysFlag)
-	queued := transaction.Queued() && rec.PhysicalOffset >= d.queuesFrom && !d.isDeleted(rec)
+	queued := job.queued && !d.isDeleted(rec)
 	if queued {
-		if err := d.enqueue(rec); err != nil {
+		if err := d.enqueue(job); err != nil {
 			return err
 		}
 	}
@@ -145,19 +154,19 @@ func (d *dispatcher) isDeleted(rec *message.Record) bool {
 	return rec.PhysicalOffset < d.deleted[string(rec.Topic)].Before
 }
 
-// enqueue puts the unit of a record into its queue.
-func (d *dispatcher) enqueue(rec *message.Record) error {
-	unit := consumequeue.Unit{PhysicalOffset: rec.PhysicalOffset, Size: int32(rec.Size), TagsCode: rec.TagsCode(d.delays)}
+// enqueue puts the unit of a record into its queue, which is made if need be.
+func (d *dispatcher) enqueue(job *job) (err error) {
+	rec := &job.record
 	for {
-		queue, err := d.queue(rec.Topic, rec.QueueID)
-		if err != nil {
-			return err
+		if job.queue == nil {
+			if job.queue, err = d.queues.GetOrCreate(string(rec.Topic), rec.QueueID); err != nil {
+				return err
+			}
 		}
-		err = queue.Put(rec.QueueOffset, unit)
-		if err == nil {
+		if err = job.queue.Put(rec.QueueOffset, job.unit); err == nil {
 			return nil
 		}
-		if err := d.mend(queue, rec, err); err != nil {
+		if err = d.mend(job, err); err != nil {
 			return err
 		}
 	}
@@ -165,12 +174,14 @@ func (d *dispatcher) enqueue(rec *message.Record) error {
 
 // mend deals with what a queue refused. It returns nil if the Put should be
 // tried again.
-func (d *dispatcher) mend(queue *consumequeue.Queue, rec *message.Record, refused error) error {
+func (d *dispatcher) mend(job *job, refused error) error {
+	rec, queue := &job.record, job.queue
 	var conflict *consumequeue.ConflictError
 	var gap *consumequeue.GapError
 	switch {
 	case errors.Is(refused, consumequeue.ErrClosed): // the topic was deleted since
-		delete(d.known, string(rec.Topic))
+		d.known.DropTopic(string(rec.Topic))
+		job.queue = nil
 		return nil
 	case errors.As(refused, &conflict) && d.repair:
 		return queue.CutAt(rec.QueueOffset)
@@ -183,22 +194,4 @@ func (d *dispatcher) mend(queue *consumequeue.Queue, rec *message.Record, refuse
 		return queue.Skip(min(rec.QueueOffset, queue.Max()+d.unitsPerFile))
 	}
 	return refused
-}
-
-// queue returns the queue of a record, made if need be.
-func (d *dispatcher) queue(topic []byte, id int32) (*consumequeue.Queue, error) {
-	if q := d.known[string(topic)][id]; q != nil {
-		return q, nil
-	}
-	q, err := d.queues.GetOrCreate(string(topic), id)
-	if err != nil {
-		return nil, err
-	}
-	ids := d.known[string(topic)]
-	if ids == nil {
-		ids = make(map[int32]*consumequeue.Queue)
-		d.known[string(topic)] = ids
-	}
-	ids[id] = q
-	return q, nil
 }

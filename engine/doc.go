@@ -12,7 +12,7 @@
 //	                        tail full: blank record, next file from segment/prealloc.go
 //	segment/window.go       pages just ahead of the writer are populated by another thread
 //	commitlog/commit.go     transient buffers → page cache                           Committed
-//	commitlog/flush.go      page cache → disk, by interval or one sync for a group     Flushed
+//	commitlog/flush.go      page cache → disk, by interval or one sync for a group.go  Flushed
 //	dispatch.go             consume queue, then index, then waiting readers         Dispatched
 //	get.go query.go         a unit or an index candidate → the record, verified → View
 //	commitlog/cold.go       a record far behind the end: how the wait for the disk is spent
@@ -56,7 +56,7 @@
 //	commitlog/scan.go      verify the log from that file on, several files at a time
 //	verdict.go      where the log ends, and what in it is damaged                (pure)
 //	load.go         abort marker ─► cut and erase; sync what a killed process left
-//	reconcile.go    dispatch what queues and index lack ─► services
+//	reconcile.go    dispatch what queues and index lack, by catchup.go ─► services
 //
 // Nothing is read before the lock is held, and nothing is changed before it is
 // decided: what is refused is as it was.

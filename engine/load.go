@@ -133,9 +133,9 @@ func (l *loading) open() (d directory, err error) {
 		s.recovery.IndexNs = time.Since(start).Nanoseconds()
 	}
 	s.dispatch = &dispatcher{
-		log: s.log, queues: s.queues, index: s.index, indexTags: s.opt.IndexTags == On, waiters: s.waiters, delays: s.delays, durable: s.durable,
+		lookahead: lookahead{queues: s.queues, index: s.index, indexTags: s.opt.IndexTags == On, delays: s.delays},
+		log:       s.log, waiters: s.waiters, durable: s.durable,
 		unitsPerFile: s.opt.ConsumeQueueFileBytes / consumequeue.UnitBytes,
-		known:        make(map[string]map[int32]*consumequeue.Queue),
 	}
 	if s.dispatch.deleted, err = s.dir.LoadDeletedTopics(); err != nil {
 		return d, err

@@ -109,10 +109,11 @@ func TestB87_RebuiltFilesEqualTheOriginals(t *testing.T) {
 			if len(live) < 8 {
 				t.Fatalf("only %d files", len(live))
 			}
-			for _, lost := range [][]string{
+			for i, lost := range [][]string{
 				{"consumequeue", "index"}, {"consumequeue"}, {"index"}, {"consumequeue/t/1"}, {},
 			} {
-				for _, dir := range []string{clean, killed} {
+				for j, dir := range []string{clean, killed} {
+					o.RecoveryWorkers = 1 + (i+j)%2 // with and without a goroutine that reads ahead
 					for _, path := range lost {
 						if err := os.RemoveAll(filepath.Join(dir, path)); err != nil {
 							t.Fatal(err)
@@ -131,6 +132,39 @@ func TestB87_RebuiltFilesEqualTheOriginals(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A rebuild that cannot go on ends, with what stood in its way, whether or not another
+// goroutine has read far ahead; it goes on when the obstacle is gone.
+func TestRebuildThatFailsEnds(t *testing.T) {
+	o := small(Options{Dispatch: On, RecoverFrom: RecoverFirst, IndexSlots: 100, IndexItems: 5000})
+	var messages []*message.Message
+	for i := range 2000 {
+		messages = append(messages, newMessage(fmt.Sprint("topic", i/700), 0, body(i)))
+	}
+	dir, _ := written(t, o, true, messages...)
+	queues := storedir.Layout(dir).ConsumeQueue()
+	for workers := range 3 {
+		o.RecoveryWorkers = 1 + workers
+		obstacle := filepath.Join(queues, "topic1")
+		if err := errors.Join(os.RemoveAll(queues), os.Mkdir(queues, 0o755), os.WriteFile(obstacle, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := Open(dir, o); err == nil || !strings.Contains(err.Error(), obstacle) {
+			if err == nil {
+				s.Close()
+			}
+			t.Fatalf("%d workers: got %v, want an error that names %s", o.RecoveryWorkers, err, obstacle)
+		}
+		if err := os.Remove(obstacle); err != nil {
+			t.Fatal(err)
+		}
+		s := openUnchecked(t, dir, o)
+		checkDerived(t, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

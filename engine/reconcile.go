@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // reconcile completes queues and index by the recovered log, before any reader
 // sees them: what the log has and they may not have is dispatched again.
@@ -53,12 +50,17 @@ func (s *Store) catchUp(l *loading) error {
 	from := d.at.Load()
 	s.recovery.DispatchOffset = from
 	l.meter.begin("dispatch", 0, end-from)
-	for d.at.Load() < end {
-		before := d.at.Load()
-		if _, err := d.Step(time.Time{}); err != nil {
+	if s.index != nil {
+		s.index.BeginBuild()
+	}
+	c := catchUp{dispatch: d, lookahead: d.lookahead, end: end, progress: func(bytes int64) { l.meter.add(bytes, false) }}
+	if err := c.run(s.opt.RecoveryWorkers > 1); err != nil {
+		return err
+	}
+	if s.index != nil {
+		if err := s.index.EndBuild(); err != nil {
 			return err
 		}
-		l.meter.add(d.at.Load()-before, false)
 	}
 	_, took := l.meter.end()
 	s.recovery.RecordsDispatched, s.recovery.DispatchNs = d.messages.Load(), took.Nanoseconds()

@@ -108,6 +108,14 @@ func (s *seam) PunchHole(f *os.File, off, n int64) error {
 	return s.heap.PunchHole(f, off, n)
 }
 
+func (s *seam) NextData(f *os.File, off, size int64) (int64, error) {
+	return s.heap.NextData(f, off, size)
+}
+
+func (s *seam) NextHole(f *os.File, off, size int64) (int64, error) {
+	return s.heap.NextHole(f, off, size)
+}
+
 func (s *seam) Truncate(f *os.File, size int64) error {
 	if err := s.call(mmaptest.OpTruncate, f.Name()); err != nil {
 		return err

@@ -51,6 +51,11 @@ func (d *dispatcher) forget(topic string, dir storedir.Layout) error {
 	defer d.mu.Unlock()
 	end, next := d.log.QueueOffsets(topic)
 	if len(next) > 0 { // else no record of it could come back
+		// A power cut must not leave a log that ends before: what is then put there
+		// was never deleted.
+		if err := d.log.Flush(); err != nil {
+			return err
+		}
 		deleted := maps.Clone(d.deleted)
 		if deleted == nil {
 			deleted = make(storedir.DeletedTopics)
@@ -61,7 +66,7 @@ func (d *dispatcher) forget(topic string, dir storedir.Layout) error {
 		}
 		d.deleted = deleted
 	}
-	delete(d.known, topic)
+	d.known.DropTopic(topic)
 	defer d.deletions.Add(1)
 	return d.queues.Delete(topic, time.Now())
 }

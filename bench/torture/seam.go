@@ -85,6 +85,16 @@ func (s *seam) PunchHole(f *os.File, off, n int64) error {
 	return s.disk.PunchHole(f, off, n)
 }
 
+// NextData implements segment.Disk.
+func (s *seam) NextData(f *os.File, off, size int64) (int64, error) {
+	return s.disk.NextData(f, off, size)
+}
+
+// NextHole implements segment.Disk.
+func (s *seam) NextHole(f *os.File, off, size int64) (int64, error) {
+	return s.disk.NextHole(f, off, size)
+}
+
 // Truncate implements segment.Disk.
 func (s *seam) Truncate(f *os.File, size int64) error {
 	if err := s.judge(mmaptest.OpTruncate, f.Name()); err != nil {

@@ -37,11 +37,11 @@ func (l *Log) Append(m *message.Message, plan *message.Plan) (Position, error) {
 	if !l.enter() {
 		return Position{}, ErrBusy
 	}
-	defer l.lock.unlock() // also if it panics: a message was changed under its plan
 	pos, err := l.append(m, plan)
 	if err != nil {
 		err = l.unbacked(err, int64(plan.Size))
 	}
+	l.lock.unlock()
 	return pos, err
 }
 
@@ -70,7 +70,7 @@ func (l *Log) append(m *message.Message, plan *message.Plan) (pos Position, err 
 		return Position{}, err
 	}
 	pos = Position{PhysicalOffset: tail.Base() + tail.Wrote(), StoreTimestampMs: l.clock.nowMs(), Size: int32(size)}
-	next := l.offsets.of(m.Topic, m.QueueID)
+	next := l.offsets.Of(m.Topic, m.QueueID)
 	queued := message.TransactionOf(m.SysFlag).Queued()
 	if queued {
 		pos.QueueOffset = *next
@@ -113,7 +113,7 @@ func (l *Log) appendBatch(batch []message.Message, plans []message.Plan, out []P
 		return err
 	}
 	offset, now := tail.Base()+tail.Wrote(), l.clock.nowMs()
-	next := l.offsets.of(batch[0].Topic, batch[0].QueueID)
+	next := l.offsets.Of(batch[0].Topic, batch[0].QueueID)
 	for i := range batch {
 		size := plans[i].Size
 		out[i] = Position{PhysicalOffset: offset, QueueOffset: *next + int64(i), StoreTimestampMs: now, Size: int32(size)}

@@ -16,16 +16,38 @@ type group struct {
 
 	gathered chan struct{} // gets a token from the last of those awaited
 
-	// Of the caller of sync.
-	expected int           // appenders that wait for a sync, as of the last one
-	lastSync time.Duration // how long it took
-	syncedAt time.Time     // when it ended
-	patience patience
+	previous groupSync // of the caller of sync
 }
 
 func newGroup() *group {
-	return &group{gathered: make(chan struct{}, 1), patience: mostPatience}
+	return &group{gathered: make(chan struct{}, 1)}
 }
+
+// A groupSync is what a sync was like.
+type groupSync struct {
+	members int // whom it served
+	joined  int // who asked for the next one meanwhile
+	took    time.Duration
+	end     time.Time
+}
+
+// patience is how long the next sync, which could begin now, waits for the members
+// of this one to come back: not at all when it ended longer ago than it took. Where
+// hardly anybody joined while it went on, the appends are of those who wait for it:
+// they all come back, and it pays to wait for as long as the sync took. Where as many
+// joined, appends come by a clock of their own, and the wait is short.
+func (s *groupSync) patience(now time.Time) time.Duration {
+	switch {
+	case now.Sub(s.end) > s.took:
+		return 0
+	case 2*s.joined >= s.members:
+		return min(s.took/4, mostPatience)
+	}
+	return min(s.took, mostPatience)
+}
+
+// mostPatience bounds the wait after a sync that stalled.
+const mostPatience = time.Millisecond
 
 // A round is one sync and those who wait for it.
 type round struct {
@@ -49,6 +71,16 @@ func (g *group) join() *round {
 		g.gathered <- struct{}{}
 	}
 	return g.next
+}
+
+// waiting is the number of members of the round to come.
+func (g *group) waiting() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.next == nil {
+		return 0
+	}
+	return g.next.members
 }
 
 // wait returns what the sync of the round had for a result, or ErrFlushTimeout.
@@ -76,8 +108,8 @@ func (g *group) sync(flush func() error) (members int, err error) {
 	g.mu.Unlock()
 	start := time.Now()
 	r.err = flush()
-	g.syncedAt = time.Now()
-	g.lastSync, g.expected = g.syncedAt.Sub(start), r.members+g.waiting()
+	end := time.Now()
+	g.previous = groupSync{members: r.members, joined: g.waiting(), took: end.Sub(start), end: end}
 	close(r.done)
 	return r.members, r.err
 }
@@ -88,20 +120,18 @@ func (g *group) sync(flush func() error) (members int, err error) {
 // of their own, and the others would wait for it and for the next. It sleeps, so
 // that they have every processor to themselves; the last of them wakes it.
 func (g *group) gather() {
-	limit := g.patience.limit(g.lastSync, time.Since(g.syncedAt))
-	if limit == 0 || !g.await(g.expected) {
+	limit := g.previous.patience(time.Now())
+	if limit == 0 || !g.await(g.previous.members+g.previous.joined) {
 		return
 	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-g.gathered:
-		g.patience = g.patience.rewarded()
 	case <-timer.C:
 		if !g.await(0) {
 			<-g.gathered
 		}
-		g.patience = g.patience.disappointed()
 	}
 }
 
@@ -121,42 +151,6 @@ func (g *group) await(members int) bool {
 	}
 	g.awaited = members
 	return true
-}
-
-// A patience is the share of the last sync, in quarters, that the next one
-// waits for those who waited for it. Writers that append again as soon as they
-// are told all come back, and the wait pays: it stays long. Where appends come by
-// a clock of their own they do not, every wait is in vain, and it gets shorter.
-type patience int
-
-const (
-	leastPatience patience = 1
-	mostPatience  patience = 4
-)
-
-func (p patience) rewarded() patience     { return mostPatience }
-func (p patience) disappointed() patience { return max(p-1, leastPatience) }
-
-// limit is how long to wait after a sync of that length: not at all when it
-// ended longer ago than it took, because then nobody is about to come back.
-func (p patience) limit(lastSync, ago time.Duration) time.Duration {
-	if ago > lastSync {
-		return 0
-	}
-	return min(lastSync*time.Duration(p)/4, maxGather)
-}
-
-// maxGather bounds the wait after a sync that stalled.
-const maxGather = time.Millisecond
-
-// waiting is the number of members of the round to come.
-func (g *group) waiting() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.next == nil {
-		return 0
-	}
-	return g.next.members
 }
 
 // close tells those who wait, and all who come later, the outcome of the final

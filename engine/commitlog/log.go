@@ -27,9 +27,6 @@ var (
 	// ErrFlushTimeout ends the wait for a sync. The record is stored and may
 	// become durable later.
 	ErrFlushTimeout = errors.New("record is stored, but was not synced in time")
-	// ErrUnreadable says that the disk does not give the bytes at an offset: whether
-	// a record begins there is not known.
-	ErrUnreadable = errors.New("record cannot be read")
 	// ErrNotFound says that no record begins at an offset.
 	ErrNotFound = errors.New("no record at this offset")
 )
@@ -48,14 +45,12 @@ type Log struct {
 
 	lock appendLock
 	// Guarded by lock.
-	offsets queueOffsets
+	offsets QueueMap[int64] // next queue offset, in units
 	counts  appendCounts
 
 	lastCounts atomic.Pointer[appendCounts] // as of the last snapshot that got the lock
 
 	storedMs atomic.Int64 // store time of the last published append; written under lock
-
-	failedReads atomic.Int64
 
 	retired retired
 
@@ -74,7 +69,7 @@ type Log struct {
 // Open loads the files of the log in dir, which is made if absent. Where the log
 // ends is not known until Settle, and no service runs until Start.
 func Open(dir string, o Options) (*Log, error) {
-	l := &Log{opt: o, clock: newClock(o.ExactClock), offsets: newQueueOffsets(), group: newGroup()}
+	l := &Log{opt: o, clock: newClock(o.ExactClock), group: newGroup()}
 	l.retired.firstMs = make(map[int64]int64)
 	l.lock.spin = o.SpinLock
 	l.storedMs.Store(l.clock.nowMs())

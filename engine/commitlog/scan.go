@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -115,18 +116,10 @@ type scanner struct {
 	file *segment.File
 	data []byte
 
-	read   int64          // position up to which Read was told
-	asked  int64          // position up to which the system was asked for pages
-	rec    message.Record // the one at hand
-	recent recentNext
-}
-
-// recentNext is the queue of the last record, whose next offset is changed without
-// asking the map.
-type recentNext struct {
-	key  QueueKey
-	next int64
-	run  *Run
+	read   int64           // position up to which Read was told
+	asked  int64           // position up to which the system was asked for pages
+	rec    message.Record  // the one at hand
+	queues QueueMap[int64] // next queue offsets in the run at hand
 }
 
 func (s *scanner) run() (scan FileScan, err error) {
@@ -176,8 +169,8 @@ func (s *scanner) progress(pos int64) {
 // walk reads records from a position on, to the first bytes that are none.
 func (s *scanner) walk(pos int64) (run Run, err error) {
 	base := s.file.Base()
-	run = Run{From: base + pos, Next: make(map[QueueKey]int64)}
-	s.recent = recentNext{}
+	run = Run{From: base + pos}
+	s.queues = QueueMap[int64]{}
 	for {
 		if pos >= s.read+progressBytes {
 			s.progress(pos)
@@ -186,17 +179,14 @@ func (s *scanner) walk(pos int64) (run Run, err error) {
 			s.asked = min(pos+progressBytes, int64(len(s.data)))
 			_ = s.file.Prefetch(pos, s.asked-pos) // else they are faulted in
 		}
-		size, kind, reason := message.Check(s.data[pos:], s.log.checks(base+pos, int64(len(s.data))-pos))
+		rec := &s.rec
+		kind, reason := message.CheckRecord(rec, s.data[pos:], s.log.checks(base+pos, int64(len(s.data))-pos))
 		run.To = base + pos
 		if kind != message.KindRecord {
 			run.Sealed, run.Reason = kind == message.KindBlank, reason
 			break
 		}
-		next := pos + int64(size)
-		if s.rec, err = message.Decode(s.data[pos:next]); err != nil {
-			return run, err
-		}
-		rec := &s.rec
+		next := pos + int64(rec.Size)
 		if h := &s.opt.History; !h.Covers(base+next, rec.StoreTimestamp) && (torn(rec, next) || h.Reused && !whole(s.data[pos:next])) {
 			run.Reason = errTorn
 			break
@@ -208,7 +198,7 @@ func (s *scanner) walk(pos int64) (run Run, err error) {
 			break
 		}
 	}
-	s.keepRecent()
+	run.Next = maps.Collect(s.queues.All())
 	return run, nil
 }
 
@@ -222,21 +212,11 @@ func (s *scanner) note(run *Run, rec *message.Record) {
 	run.Records++
 	run.LatestMs = max(run.LatestMs, rec.StoreTimestamp)
 	if queued {
-		if r := &s.recent; r.run != run || r.key.ID != rec.QueueID || r.key.Topic != string(rec.Topic) {
-			s.keepRecent()
-			key := QueueKey{string(rec.Topic), rec.QueueID}
-			s.recent = recentNext{key: key, next: run.Next[key], run: run}
-		}
-		s.recent.next = max(s.recent.next, rec.QueueOffset+1)
+		next := s.queues.OfBytes(rec.Topic, rec.QueueID)
+		*next = max(*next, rec.QueueOffset+1)
 	}
 	if s.opt.Visit != nil {
 		s.opt.Visit(rec)
-	}
-}
-
-func (s *scanner) keepRecent() {
-	if r := &s.recent; r.run != nil {
-		r.run.Next[r.key] = r.next
 	}
 }
 

@@ -42,10 +42,12 @@ func (q *Queue) Below(physical int64) int64 {
 // Note: a simple hash will not do. Two queues that lack one unit each must not
 // cancel out in the sum.
 func (t *Table) Sum(physical int64) (sum uint64) {
+	var text []byte
 	for _, e := range t.All() {
 		if n := e.Below(physical); n > 0 {
-			text := binary.BigEndian.AppendUint32([]byte(e.Topic), uint32(e.ID))
-			digest := sha256.Sum256(binary.BigEndian.AppendUint64(text, uint64(n)))
+			text = binary.BigEndian.AppendUint32(append(text[:0], e.Topic...), uint32(e.ID))
+			text = binary.BigEndian.AppendUint64(text, uint64(n))
+			digest := sha256.Sum256(text)
 			sum += binary.BigEndian.Uint64(digest[:])
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,6 +29,7 @@ type Table struct {
 
 	mu     sync.RWMutex
 	queues map[string]map[int32]*Queue // topic, queue id; changed under changeMu and mu
+	sorted []Entry                     // guarded by mu; what All returns, nil after a change
 }
 
 // An Entry is a queue of a Table with its name.
@@ -165,19 +167,15 @@ func eachParallel(entries []Entry, f func(*Entry) error) error {
 	// More than processors: on a cold start most of the time is waiting for pages.
 	workers := min(max(8, 4*runtime.GOMAXPROCS(0)), len(entries))
 	errs := make([]error, len(entries))
-	next := make(chan int)
+	var next atomic.Int64
 	var group sync.WaitGroup
 	for range workers {
 		group.Go(func() {
-			for i := range next {
+			for i := int(next.Add(1)) - 1; i < len(entries); i = int(next.Add(1)) - 1 {
 				errs[i] = f(&entries[i])
 			}
 		})
 	}
-	for i := range entries {
-		next <- i
-	}
-	close(next)
 	group.Wait()
 	return errors.Join(errs...)
 }
@@ -193,6 +191,7 @@ func (t *Table) insert(e Entry) {
 		t.queues[e.Topic] = make(map[int32]*Queue)
 	}
 	t.queues[e.Topic][e.ID] = e.Queue
+	t.sorted = nil
 }
 
 // Get returns a queue, nil if there is none. It creates nothing.
@@ -235,11 +234,25 @@ func (t *Table) GetOrCreate(topic string, id int32) (*Queue, error) {
 	return q, nil
 }
 
-// All returns the queues there are now, by topic and queue id.
+// All returns the queues there are now, by topic and queue id. The list must not
+// be changed.
 func (t *Table) All() []Entry {
 	t.mu.RLock()
-	defer t.mu.RUnlock()
-	var all []Entry
+	all := t.sorted
+	t.mu.RUnlock()
+	if all != nil {
+		return all
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.sorted == nil {
+		t.sorted = t.sort()
+	}
+	return t.sorted
+}
+
+// sort makes the list of All; mu is held.
+func (t *Table) sort() (all []Entry) {
 	for topic, queues := range t.queues {
 		for id, q := range queues {
 			all = append(all, Entry{Topic: topic, ID: id, Queue: q})
@@ -286,6 +299,7 @@ func (t *Table) Delete(topic string, now time.Time) error {
 	t.mu.Lock()
 	queues := t.queues[topic]
 	delete(t.queues, topic)
+	t.sorted = nil
 	t.mu.Unlock()
 	if queues == nil {
 		queues = t.half[topic]

@@ -190,6 +190,31 @@ func TestB44_ManyQueuesOpenTogetherAndSayHowFarTheyAre(t *testing.T) {
 	}
 }
 
+// B-44: a start with many queues took minutes. Of the system it asks one mapping for
+// each file, and nothing that waits for the disk.
+func TestB44_OpeningAQueueSyncsNothing(t *testing.T) {
+	const queues = 50
+	bothWays(t, func(t *testing.T, clean bool) {
+		o, heap := onHeap(5)
+		o.Clean = clean
+		root := t.TempDir()
+		table := openTable(t, root, o)
+		for id := range int32(queues) {
+			put(t, create(t, table, "A", id), 0, 3)
+		}
+		table.Close()
+		before := len(heap.Trace())
+		table = openTable(t, root, o)
+		calls := make(map[mmaptest.Op]int)
+		for _, e := range heap.Trace()[before:] {
+			calls[e.Op]++
+		}
+		if len(table.All()) != queues || len(calls) != 1 || calls[mmaptest.OpMap] != queues {
+			t.Errorf("%d queues, calls %v", len(table.All()), calls)
+		}
+	})
+}
+
 func TestTableOpensAllQueuesOrNone(t *testing.T) {
 	o, _ := onHeap(5)
 	root := t.TempDir()

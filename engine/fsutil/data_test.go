@@ -32,4 +32,14 @@ func TestNextDataFindsWhatWasWritten(t *testing.T) {
 	if next, err := NextData(f, at+1<<18, size); err != nil || next < at+1<<18 || next > size {
 		t.Errorf("behind the byte: got %d, %v", next, err)
 	}
+	hole, err := NextHole(f, at, size)
+	if err != nil || hole <= at || hole > size {
+		t.Errorf("the byte ends at %d, %v", hole, err)
+	}
+	if next, err := NextData(f, hole, size); next != size || err != nil {
+		t.Errorf("behind the hole at %d: got %d, %v", hole, next, err)
+	}
+	if hole, err := NextHole(f, size, size); hole != size || err != nil {
+		t.Errorf("at the end: got a hole at %d, %v", hole, err)
+	}
 }

@@ -50,6 +50,8 @@ func descriptorPath(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", 
 
 func seekData(fd int, off int64) (int64, error) { return unix.Seek(fd, off, unix.SEEK_DATA) }
 
+func seekHole(fd int, off int64) (int64, error) { return unix.Seek(fd, off, unix.SEEK_HOLE) }
+
 func statKey(info os.FileInfo) (fileKey, error) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -23,6 +23,8 @@ func publish(*os.File) error { return errors.ErrUnsupported }
 
 func seekData(int, int64) (int64, error) { return 0, errors.ErrUnsupported }
 
+func seekHole(int, int64) (int64, error) { return 0, errors.ErrUnsupported }
+
 func statKey(info os.FileInfo) (fileKey, error) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -23,12 +23,9 @@ type Record struct {
 	prepared bool
 }
 
-// Prepare hashes the keys of a record and asks the processor for the slots that
-// Add will need. A writer with several records at hand prepares all of them
-// before it adds the first: the slots of a key are anywhere in a table that fits
-// no cache, and so their misses overlap. A Record that is used again for another
-// record of the log must be prepared again; Add prepares what was not. Rolled back
-// transactions have no keys.
+// Prepare hashes the keys of a record, which any goroutine may do ahead of the
+// writer. A Record that is used again for another record of the log must be
+// prepared again; Add prepares what was not. Rolled back transactions have no keys.
 func (s *Set) Prepare(r *Record) {
 	r.hashes, r.prepared = r.hashes[:0], true
 	if !message.TransactionOf(r.SysFlag).Indexed() {
@@ -43,6 +40,13 @@ func (s *Set) Prepare(r *Record) {
 	if len(r.Tags) > 0 {
 		r.hashes = append(r.hashes, message.TagsIndexHash(r.Topic, r.Tags))
 	}
+}
+
+// Prefetch asks the processor for the slots that Add will need for a prepared
+// record. A writer with several records at hand asks for all of them before it adds
+// the first: the slots of a key are anywhere in a table that fits no cache, and so
+// their misses overlap.
+func (s *Set) Prefetch(r *Record) {
 	if files := s.Files(); len(files) > 0 {
 		for _, hash := range r.hashes {
 			files[len(files)-1].prefetch(hash)

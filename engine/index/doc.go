@@ -57,9 +57,14 @@
 // knows which keys of it are there already. Full files up to the index timestamp
 // of the checkpoint (DurableMs) are durable and are not read.
 //
+// Between BeginBuild and EndBuild, while records are added again and nobody
+// searches, a new file has its slots and its last items in memory only, and its header
+// comes last: see bulk.go.
+//
 // # Concurrency
 //
-// One goroutine calls Add and Put. Search, cursors, Snapshot and the accessors
+// One goroutine calls Add and Put; Prepare is safe from any, as long as nobody else
+// has the Record. Search, cursors, Snapshot and the accessors
 // of the ends and of DurableMs are safe from any goroutine; searching takes no
 // lock. A Cursor itself belongs to one goroutine. DeleteBefore and Step may run
 // beside all of these, one goroutine each. Truncate, Sync and Close need the

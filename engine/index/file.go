@@ -18,6 +18,7 @@ type File struct {
 	seg    *segment.File // immutable
 	own    segment.View  // the whole file; held until the file leaves the set
 	b      []byte        // own.Bytes(), for the writer and recovery only
+	bulk   *bulk         // of the writer; nil unless the index is being built
 
 	// Written by the writer and recovery only.
 	count         atomic.Int32 // number of the next item, at least 1; stored before a slot leads to the item
@@ -82,6 +83,9 @@ func (f *File) Len() int { return int(f.count.Load()) - 1 }
 // put adds an item; the file is not full. If a store faults, the item does not
 // count, or no slot leads to it: putting it again is right in either case.
 func (f *File) put(hash int32, physical, storeMs int64) (err error) {
+	if f.bulk != nil {
+		return f.collect(hash, physical, storeMs)
+	}
 	defer mmap.Recover(&err, mmap.GuardFaults())
 	n := f.count.Load()
 	slot := f.layout.slotAt(f.layout.SlotOf(hash))
@@ -130,6 +134,10 @@ func (f *File) put(hash int32, physical, storeMs int64) (err error) {
 
 // prefetch asks for the cache line of a hash's slot.
 func (f *File) prefetch(hash int32) {
+	if f.bulk != nil {
+		f.bulk.slots.prefetch(f.layout.SlotOf(hash))
+		return
+	}
 	slot := f.layout.slotAt(f.layout.SlotOf(hash))
 	mmap.PrefetchWrite(f.b[slot : slot+SlotBytes])
 }
@@ -163,6 +171,7 @@ func (f *File) times(n, seconds int32) (earliest, latest int64) {
 
 // close gives the file up and keeps it on disk. Cursors in it stay valid.
 func (f *File) close() {
+	_ = f.dropBulk() // of a set that could not be built: nobody is to read the file
 	f.own.Release()
 	f.b = nil
 	f.seg.Shutdown()
@@ -171,6 +180,9 @@ func (f *File) close() {
 // hashesAt returns the hashes of the last items, as far as they are of the
 // record at physical, newest first.
 func (f *File) hashesAt(physical int64) (hashes []int32, err error) {
+	if err := f.writeItems(); err != nil {
+		return nil, err
+	}
 	held, err := f.seg.View(0, f.layout.FileBytes())
 	if err != nil {
 		return nil, nil // taken down meanwhile: it has only older records

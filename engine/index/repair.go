@@ -182,27 +182,29 @@ func (f *File) rebuild(limit int64) (h Header, changed bool, err error) {
 	count := f.soundItems(old, limit) + 1
 
 	// Items first: a link from a slot must find its item.
-	newest := make([]int32, f.layout.Slots)
+	slots, err := newSlotTable(f.layout)
+	if err != nil {
+		return h, false, err
+	}
+	defer func() { err = errors.Join(err, slots.release()) }()
 	h = Header{Count: int32(count)}
 	for n := 1; n < count; n++ {
 		b := f.b[f.layout.itemAt(n):]
 		it := decodeItem(b)
-		slot := f.layout.SlotOf(it.Hash)
-		if it.Previous != newest[slot] {
-			it.Previous, changed = newest[slot], true
+		previous := slots.exchange(f.layout.SlotOf(it.Hash), int32(n))
+		if it.Previous != previous {
+			it.Previous, changed = previous, true
 			encodeItem(b, it)
 		}
-		if newest[slot] == 0 {
+		if previous == 0 {
 			h.UsedSlots++
 		}
-		newest[slot] = int32(n)
 	}
-	for slot, n := range newest {
-		if f.layout.Slot(f.b, slot) != n {
-			mmap.StoreUint32BE(f.b, f.layout.slotAt(slot), uint32(n))
-			changed = true
-		}
+	differed, err := slots.storeTo(f)
+	if err != nil {
+		return h, changed, err
 	}
+	changed = changed || differed
 	if count > 1 {
 		last := f.layout.Item(f.b, count-1)
 		h.BeginMs, h.BeginPhysical, h.EndPhysical = old.BeginMs, old.BeginPhysical, last.Physical

@@ -71,10 +71,11 @@ type Set struct {
 	empties []string // of Load for Recover: files to be removed, newest first
 
 	// Of the writer.
-	newest  string // greatest file name so far
-	end     int64  // physical offset of the last item, -1 for none
-	retryAt time.Time
-	retryIn time.Duration
+	newest   string // greatest file name so far
+	end      int64  // physical offset of the last item, -1 for none
+	building bool   // new files get a bulk
+	retryAt  time.Time
+	retryIn  time.Duration
 }
 
 // Open does [Load] and [Set.Recover].
@@ -172,12 +173,23 @@ func (s *Set) create(now time.Time) (*File, error) {
 		return nil, err
 	}
 	s.newest = name
+	var kept *bulk
+	if s.building {
+		if kept, err = newBulk(s.layout); err != nil {
+			return nil, err
+		}
+	}
 	seg, err := segment.Create(filepath.Join(s.dir, name), 0, &s.opt.Files)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, kept.release())
 	}
 	seg.Seal() // all of it may be read
-	return newFile(s.layout, seg, Header{})
+	f, err := newFile(s.layout, seg, Header{})
+	if err != nil {
+		return nil, errors.Join(err, kept.release())
+	}
+	f.bulk = kept
+	return f, nil
 }
 
 // setFiles replaces the list, which must not change afterwards. The caller holds

@@ -134,6 +134,23 @@ func bad(step Step, got, want int64) *CheckError {
 // but with bounds in 64 bits and two additions: CheckOptions.Position and
 // CheckOptions.BlankSize.
 func Check(b []byte, o CheckOptions) (size int, kind Kind, err error) {
+	var f frame
+	return f.check(b, o)
+}
+
+// CheckRecord is Check and Decode in one, for who reads many records: of a
+// KindRecord it fills in rec, which is left alone otherwise.
+func CheckRecord(rec *Record, b []byte, o CheckOptions) (kind Kind, err error) {
+	var f frame
+	_, kind, err = f.check(b, o)
+	if kind == KindRecord {
+		f.decode(b, rec)
+	}
+	return kind, err
+}
+
+// check is Check; of a record f tells where its parts are.
+func (f *frame) check(b []byte, o CheckOptions) (size int, kind Kind, err error) {
 	size, magic, err := RecordSize(b)
 	if err != nil {
 		return 0, KindInvalid, err
@@ -144,8 +161,8 @@ func Check(b []byte, o CheckOptions) (size int, kind Kind, err error) {
 		}
 		return 0, KindBlank, nil
 	}
-	f, fault := frameOf(b)
-	if fault != nil {
+	var fault *CheckError
+	if *f, fault = frameOf(b); fault != nil {
 		return 0, KindInvalid, fault
 	}
 	if fault := f.verify(b, o); fault != nil {

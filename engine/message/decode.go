@@ -42,28 +42,32 @@ func Decode(b []byte) (Record, error) {
 	if f.end != f.size {
 		return Record{}, bad(StepLength, int64(f.size), int64(f.end))
 	}
+	var r Record
+	f.decode(b, &r)
+	return r, nil
+}
+
+// decode fills in the record whose parts f names.
+func (f *frame) decode(b []byte, r *Record) {
 	be := binary.BigEndian
-	r := Record{
-		Size:           f.size,
-		Version:        f.version,
-		BodyCRC:        be.Uint32(b[offBodyCRC:]),
-		QueueID:        int32(be.Uint32(b[offQueueID:])),
-		Flag:           int32(be.Uint32(b[offFlag:])),
-		QueueOffset:    int64(be.Uint64(b[offQueueOffset:])),
-		PhysicalOffset: int64(be.Uint64(b[offPhysicalOffset:])),
-		SysFlag:        f.sysFlag,
-		BornTimestamp:  int64(be.Uint64(b[offBornTimestamp:])),
-		Body:           b[f.body : f.body+f.bodyBytes : f.body+f.bodyBytes],
-		Topic:          b[f.topic : f.topic+f.topicBytes : f.topic+f.topicBytes],
-		Properties:     b[f.properties:f.end:f.end],
-	}
+	r.Size = f.size
+	r.Version = f.version
+	r.BodyCRC = be.Uint32(b[offBodyCRC:])
+	r.QueueID = int32(be.Uint32(b[offQueueID:]))
+	r.Flag = int32(be.Uint32(b[offFlag:]))
+	r.QueueOffset = int64(be.Uint64(b[offQueueOffset:]))
+	r.PhysicalOffset = int64(be.Uint64(b[offPhysicalOffset:]))
+	r.SysFlag = f.sysFlag
+	r.BornTimestamp = int64(be.Uint64(b[offBornTimestamp:]))
 	n := offBornHost
 	r.BornHost, n = readHost(b, n, f.sysFlag&FlagBornHostV6 != 0)
 	r.StoreTimestamp = int64(be.Uint64(b[n:]))
 	r.StoreHost, n = readHost(b, n+8, f.sysFlag&FlagStoreHostV6 != 0)
 	r.ReconsumeTimes = int32(be.Uint32(b[n:]))
 	r.PreparedOffset = int64(be.Uint64(b[n+4:]))
-	return r, nil
+	r.Body = b[f.body : f.body+f.bodyBytes : f.body+f.bodyBytes]
+	r.Topic = b[f.topic : f.topic+f.topicBytes : f.topic+f.topicBytes]
+	r.Properties = b[f.properties:f.end:f.end]
 }
 
 // Message returns the message that the record was made from. Body and Properties

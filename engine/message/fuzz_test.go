@@ -3,6 +3,8 @@ package message
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -18,9 +20,16 @@ func FuzzCheck(f *testing.F) {
 			Position: position >= 0, PhysicalOffset: position, BlankSize: blankSize,
 		}
 		size, kind, err := Check(b, o)
+		var both Record
+		if again, bothErr := CheckRecord(&both, b, o); again != kind || fmt.Sprint(bothErr) != fmt.Sprint(err) {
+			t.Fatalf("checked: %v, %v, with decoding: %v, %v", kind, err, again, bothErr)
+		}
 		switch kind {
 		case KindRecord:
 			r, decodeErr := Decode(b)
+			if !reflect.DeepEqual(r, both) {
+				t.Fatalf("decoded %+v, when checked %+v", r, both)
+			}
 			if err != nil || decodeErr != nil || size != r.Size || size > len(b) {
 				t.Fatalf("accepted %d bytes (%v), decoded %d (%v)", size, err, r.Size, decodeErr)
 			}
@@ -35,6 +44,9 @@ func FuzzCheck(f *testing.F) {
 				t.Fatalf("accepted without its last byte: %d, %v", cut, err)
 			}
 		case KindBlank:
+			if !reflect.DeepEqual(both, Record{}) {
+				t.Fatalf("a blank was decoded: %+v", both)
+			}
 			if size != 0 || err != nil {
 				t.Fatalf("blank: %d, %v", size, err)
 			}

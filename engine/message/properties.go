@@ -46,7 +46,7 @@ type Properties []byte
 
 // Get returns the value of a name: a view into p, never empty if ok.
 func (p Properties) Get(name string) (value []byte, ok bool) {
-	if name == "" || strings.ContainsAny(name, separators) {
+	if name == "" || strings.IndexByte(name, nameSeparator) >= 0 { // with the other separator it matches no piece
 		return nil, false
 	}
 	for rest := []byte(p); len(rest) > len(name)+1; { // name, separator, a byte of value

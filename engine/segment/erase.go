@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"commitlab/engine/fsutil"
 	"commitlab/engine/mmap"
 )
 
 // zeroProbeBytes is how far behind the end Erase looks for stale bytes before
-// it believes that the rest of the file is zero, and how much it looks at before it
-// asks the file system again.
+// it believes that the rest of the file is zero.
 const zeroProbeBytes = 1 << 20
 
 // Erase makes the bytes behind pos zero and durable, so that a truncated tail
@@ -73,16 +71,14 @@ func (f *File) eraseWhole(edge int64, o *Options) error {
 // zeroUpTo reports whether [pos, limit) holds only zeros, without a look at what
 // the file system says was never written.
 func (f *File) zeroUpTo(pos, limit int64) (bool, error) {
-	for pos < limit {
-		n := min(zeroProbeBytes, limit-pos)
-		if zero, err := f.zero(pos, n); err != nil || !zero {
+	stored, err := f.Stored(pos, limit)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range stored {
+		if zero, err := f.zero(e.From, e.To-e.From); err != nil || !zero {
 			return false, err
 		}
-		next, err := f.NextData(pos + n)
-		if err != nil {
-			return false, err
-		}
-		pos = next
 	}
 	return true, nil
 }
@@ -102,8 +98,33 @@ func (f *File) zero(pos, n int64) (zero bool, err error) {
 	return true, nil
 }
 
-// NextData returns the first position from pos on at which something may be
-// stored; the size of the file if there is nothing. What reads as zeros because
-// it was never written is passed over, as far as the file system tells. For
-// recovery: it asks the file, not the mapping.
-func (f *File) NextData(pos int64) (int64, error) { return fsutil.NextData(f.f, pos, f.size) }
+// An Extent is a part of a file: positions [From, To).
+type Extent struct{ From, To int64 }
+
+// Stored returns the parts of [pos, limit) in which something may be stored, in
+// order. What reads as zeros because it was never written is left out, as far as the
+// file system tells. For recovery: it asks the file, not the mapping, and must be
+// asked before the first look: a look makes pages ahead of it, and these count.
+func (f *File) Stored(pos, limit int64) (parts []Extent, err error) {
+	for pos < limit {
+		from, err := f.NextData(pos)
+		if err != nil {
+			return nil, err
+		}
+		if from >= limit {
+			break
+		}
+		if pos, err = f.disk.NextHole(f.f, from, f.size); err != nil {
+			return nil, err
+		}
+		if pos <= from {
+			return nil, fmt.Errorf("segment: %s has data and a hole at %d", f.path, from)
+		}
+		parts = append(parts, Extent{from, min(pos, limit)})
+	}
+	return parts, nil
+}
+
+// NextData returns the first position from pos on at which something may be stored;
+// the size of the file if there is nothing. See Stored.
+func (f *File) NextData(pos int64) (int64, error) { return f.disk.NextData(f.f, pos, f.size) }

@@ -162,6 +162,16 @@ func (f *File) ReadAt(p []byte, pos int64) (int, error) {
 	return f.region.ReadAt(p, pos)
 }
 
+// Write puts p into the file at pos with pwrite, whatever the positions say; View
+// shows it when Write returns. For recovery, which runs alone: many pages are made in
+// this way for what a few first stores through the mapping cost.
+func (f *File) Write(p []byte, pos int64) error {
+	if _, err := f.region.WriteAt(p, pos); err != nil {
+		return fmt.Errorf("write [%d, +%d) of %s: %w", pos, len(p), f.path, err)
+	}
+	return nil
+}
+
 // Commit writes what is in transient buffers to the file and returns how many
 // bytes that were. Without transient buffers there is nothing to do. One
 // goroutine at a time.

@@ -113,6 +113,11 @@ type Disk interface {
 	// PunchHole frees the blocks of [off, off+n), which then read as zeros; an
 	// error that wraps errors.ErrUnsupported says that they could not be freed.
 	PunchHole(f *os.File, off, n int64) error
+	// NextData returns the first offset from off on at which the file may have bytes
+	// other than zero, size if there is none, and NextHole where that ends, as far as
+	// the file system tells; it is known to the caller how long the file is.
+	NextData(f *os.File, off, size int64) (int64, error)
+	NextHole(f *os.File, off, size int64) (int64, error)
 	// Truncate makes the file shorter and frees what is cut off.
 	Truncate(f *os.File, size int64) error
 	// Rename gives the file at from the name to, which must be free, in a directory
@@ -133,9 +138,15 @@ func (OSDisk) ZeroFill(f *os.File, size int64) error    { return fsutil.ZeroFill
 func (OSDisk) SyncFile(f *os.File) error                { return f.Sync() }
 func (OSDisk) SyncDir(dir string) error                 { return fsutil.SyncDir(dir) }
 func (OSDisk) PunchHole(f *os.File, off, n int64) error { return fsutil.PunchHole(f, off, n) }
-func (OSDisk) Truncate(f *os.File, size int64) error    { return f.Truncate(size) }
-func (OSDisk) Rename(from, to string) error             { return os.Rename(from, to) }
-func (OSDisk) Remove(path string) error                 { return os.Remove(path) }
+func (OSDisk) NextData(f *os.File, off, size int64) (int64, error) {
+	return fsutil.NextData(f, off, size)
+}
+func (OSDisk) NextHole(f *os.File, off, size int64) (int64, error) {
+	return fsutil.NextHole(f, off, size)
+}
+func (OSDisk) Truncate(f *os.File, size int64) error { return f.Truncate(size) }
+func (OSDisk) Rename(from, to string) error          { return os.Rename(from, to) }
+func (OSDisk) Remove(path string) error              { return os.Remove(path) }
 
 // Options describe the files of one Queue. They are immutable after OpenQueue.
 type Options struct {

@@ -55,6 +55,12 @@ func (h *Heap) PunchHole(f *os.File, off, n int64) error {
 	})
 }
 
+// NextData is off: stores are in memory, where any may be.
+func (h *Heap) NextData(_ *os.File, off, _ int64) (int64, error) { return off, nil }
+
+// NextHole is size.
+func (h *Heap) NextHole(_ *os.File, _, size int64) (int64, error) { return size, nil }
+
 // Truncate makes f shorter, also the memory of mappings that are still there. It is
 // not durable until SyncFile.
 func (h *Heap) Truncate(f *os.File, size int64) error {
