@@ -225,6 +225,10 @@ func TestOpenAfterADeletionReadsNoMore(t *testing.T) {
 				put(t, s, newMessage("other", 0, text(body(i), 500)))
 			}
 			dispatched(t, s)
+			file := func(offset int64) int64 { return offset / o.CommitLogFileBytes }
+			eventually(t, "the queues are durable up to the last file", func() bool {
+				return file(readCheckpoint(t, string(s.dir)).Positions.QueuesDurable) == file(s.log.Appended())
+			})
 			if err := s.DeleteTopic("unknown"); err != nil {
 				t.Fatal(err)
 			}
@@ -288,7 +292,7 @@ func TestDeletionRemembersTheOffsetsOfItsPlace(t *testing.T) {
 		})
 	}
 	var remembered []storedir.DeletedTopic
-	for range 20 {
+	for range 200 {
 		if err := s.DeleteTopic("t"); err != nil {
 			t.Error(err)
 		}
