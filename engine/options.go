@@ -211,6 +211,9 @@ type Options struct {
 	OnDestroy func(segment.DestroyStep) `json:"-"`
 	// DiskUsage replaces the operating system in tests.
 	DiskUsage func(path string) (fsutil.DiskUsage, error) `json:"-"`
+	// MapCountLimit replaces the operating system in tests: how many mappings a
+	// process may have.
+	MapCountLimit func() (int, error) `json:"-"`
 }
 
 // Values of the options that are not types of package segment.
