@@ -245,33 +245,50 @@ func TestB15_LastQueueFileWithoutAnEntry(t *testing.T) {
 
 // B-31: recovery dispatched only from the newest log file on, so that messages at
 // the end of the one before, not dispatched when the process died, were in no
-// queue.
+// queue. The checkpoint is of a moment at which the log was durable up to file 3 and
+// the queue within file 2; there is no index that would ask for more.
 func TestB31_UndispatchedMessagesOfTwoFiles(t *testing.T) {
-	s := openUnchecked(t, scratch(t), small(Options{Dispatch: On, CommitLogFileBytes: 16 << 10}))
-	for file := int64(-1); file < 3; {
-		p := put(t, s, keyedMessage("t", "", "k", text("x", 700)))
-		file = p.PhysicalOffset / s.opt.CommitLogFileBytes
+	const size = 16 << 10
+	s := openUnchecked(t, scratch(t), small(Options{
+		Dispatch: On, Index: Off, CommitLogFileBytes: size, FlushIntervalConsumeQueueMs: 1 << 30,
+	}))
+	var at int64
+	fillUpTo := func(end int64) {
+		for at < end {
+			at = put(t, s, newMessage("t", 0, text("x", 700))).PhysicalOffset
+		}
+		dispatched(t, s)
 	}
-	dispatched(t, s)
-	dir := kill(t, s)
-	// Units and items of the last records of file 2 and of file 3 never were.
+	fillUpTo(2*size + size/2)
 	q := s.queues.Get("t", 0)
-	keep := q.Max() - 6
-	empty := make([]byte, s.opt.ConsumeQueueFileBytes)
+	durable, keep := s.dispatch.at.Load(), q.Max()
+	if err := s.checkpoint.queues.syncAll(); err != nil {
+		t.Fatal(err)
+	}
+	fillUpTo(3 * size)
+	end, all := s.log.Appended(), q.Max()
+	eventually(t, "a checkpoint that says so", func() bool {
+		p := readCheckpoint(t, string(s.dir)).Positions
+		return p.LogDurable == end && p.QueuesDurable == durable && p.DelaysSaved >= durable
+	})
+	dir := kill(t, s)
 	path := filepath.Join(storedir.Layout(dir).ConsumeQueue(), "t", "0", names(t, q.Dir())[0])
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	copy(b[keep*consumequeue.UnitBytes:], empty)
-	if err := errors.Join(os.WriteFile(path, b, 0o644), os.RemoveAll(storedir.Layout(dir).Index())); err != nil {
+	clear(b[keep*consumequeue.UnitBytes:])
+	if err := os.WriteFile(path, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	again := openUnchecked(t, dir, s.opt)
-	checkDerived(t, again)
-	if _, next := again.QueueBounds("t", 0); next != keep+6 {
-		t.Errorf("%d messages in the queue, want %d", next, keep+6)
+	if r := again.Snapshot().Recovery; r.StartOffset != 2*size {
+		t.Errorf("recovery began at %d (%s), want file 2", r.StartOffset, r.Reason)
 	}
+	if _, next := again.QueueBounds("t", 0); next != all {
+		t.Errorf("%d messages in the queue, want %d", next, all)
+	}
+	checkDerived(t, again)
 }
 
 // B-34: after two crashes queue entries led to records of other places.
