@@ -28,8 +28,8 @@ func (v *View) Revoked() bool { return v.bytes.Revoked() }
 func (v *View) Release() { v.bytes.Release() }
 
 // At returns the record that begins at a physical offset. ErrNotFound covers
-// offsets outside of the log, between records, and records that the disk cannot
-// give back.
+// offsets outside of the log and between records; a record that the disk does not give
+// is ErrUnreadable.
 func (s *Store) At(offset int64) (View, error) {
 	rec, bytes, err := s.log.Record(offset)
 	if errors.Is(err, segment.ErrClosed) && !s.isClosing() { // deleted just now

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -140,13 +141,17 @@ func (d *delivery) due(u consumequeue.Unit) int64 {
 // Deliver implements schedule.Store: it puts the message again under its real
 // topic and queue. The prepared offset, which only transactions use, says which
 // record it came from, so that recovery knows what was delivered. A record that
-// is gone or names no destination is passed over with a warning.
+// is gone or names no destination is passed over with a warning; one that the disk
+// does not give is an error, and those behind it wait.
 func (d *delivery) Deliver(level int, offset int64, u schedule.Unit) error {
 	skip := func(why any) error {
 		d.store.opt.Logger.Warn("delayed message cannot be delivered and is passed over", "level", level, "queueOffset", offset, "reason", why)
 		return nil
 	}
 	view, err := d.store.queued(u.PhysicalOffset, message.ScheduleTopic, int32(level-1), offset)
+	if errors.Is(err, ErrUnreadable) || err != nil && d.store.isClosing() {
+		return err // it is asked for again
+	}
 	if err != nil {
 		return skip(err)
 	}

@@ -33,6 +33,9 @@ var (
 var (
 	// ErrNotFound: there is no record at an offset.
 	ErrNotFound = commitlog.ErrNotFound
+	// ErrUnreadable: the disk does not give the bytes at an offset. Another attempt
+	// may succeed.
+	ErrUnreadable = commitlog.ErrUnreadable
 	// ErrNoDispatch: the store was opened with dispatch off (or, for a query,
 	// with index off), so messages can only be read by physical offset.
 	ErrNoDispatch = errors.New("store does not dispatch: option dispatch or index is off")

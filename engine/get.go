@@ -85,7 +85,9 @@ func (r *GetResult) Release() {
 // NextBegin is past everything that was looked at, found or filtered out, and
 // past units whose records were removed, so that a reader which goes on there
 // always makes progress and never misses a message that is still in the log. A
-// store that closes answers with ErrClosing, not with messages missing.
+// store that closes answers with ErrClosing, not with messages missing. A message
+// that the disk does not give ends the result before it; asked for as the next one
+// it is ErrUnreadable, and NextBegin stays there: only the caller can give it up.
 func (s *Store) Get(topic string, queueID int32, offset int64, limit int, filter Filter) (GetResult, error) {
 	var r GetResult
 	err := s.GetInto(&r, topic, queueID, offset, limit, filter)
@@ -145,6 +147,13 @@ func (s *Store) scan(r *GetResult, q *consumequeue.Queue, topic string, queueID 
 		if err != nil && s.isClosing() { // not removed: gone with the store
 			r.Release()
 			return fmt.Errorf("get %s: %w", q.Dir(), ErrClosing)
+		}
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			r.NextBegin = at // it may be there
+			if r.Status == Found {
+				return nil
+			}
+			return fmt.Errorf("get %s: message %d: %w", q.Dir(), at, err)
 		}
 		if err != nil {
 			if len(r.Messages) == 0 {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -29,8 +30,9 @@ func hasKey(rec *message.Record, key string) bool {
 //
 // The index only proposes: every answer was compared with the record itself.
 // Two keys with the same hash do not see each other's messages, and a record
-// that is no longer in the log, or cannot be read, is passed over. The caller
-// releases each view.
+// that is no longer in the log is passed over. If the disk does not give one that may
+// be an answer, there is none: the error is ErrUnreadable. The caller releases each
+// view.
 func (s *Store) Query(topic, key string, limit int, beginMs, endMs int64) ([]View, error) {
 	return s.AppendQuery(nil, topic, key, limit, beginMs, endMs)
 }
@@ -46,8 +48,12 @@ func (s *Store) AppendQuery(dst []View, topic, key string, limit int, beginMs, e
 	found, oldest := dst, int64(math.MaxInt64)
 	for len(found)-len(dst) < limit && cursor.Next() {
 		view, err := s.At(cursor.Physical())
+		if errors.Is(err, ErrUnreadable) {
+			releaseAll(found[len(dst):])
+			return dst, fmt.Errorf("query %s by key: %w", topic, err)
+		}
 		if err != nil {
-			continue // removed with its file, or cannot be read
+			continue // removed with its file
 		}
 		if string(view.Topic) != topic || view.StoreTimestamp < beginMs || view.StoreTimestamp > endMs || !hasKey(&view.Record, key) {
 			view.Release()
@@ -63,10 +69,14 @@ func (s *Store) AppendQuery(dst []View, topic, key string, limit int, beginMs, e
 	}
 	// In a store that closes, what was passed over may have gone with it.
 	if err := s.orClosing(cursor.Err()); err != nil {
-		for i := range found[len(dst):] {
-			found[len(dst)+i].Release()
-		}
+		releaseAll(found[len(dst):])
 		return dst, fmt.Errorf("query %s by key: %w", topic, err)
 	}
 	return found, nil
+}
+
+func releaseAll(views []View) {
+	for i := range views {
+		views[i].Release()
+	}
 }

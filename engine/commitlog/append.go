@@ -37,11 +37,11 @@ func (l *Log) Append(m *message.Message, plan *message.Plan) (Position, error) {
 	if !l.enter() {
 		return Position{}, ErrBusy
 	}
+	defer l.lock.unlock() // also if it panics: a message was changed under its plan
 	pos, err := l.append(m, plan)
 	if err != nil {
 		err = l.unbacked(err, int64(plan.Size))
 	}
-	l.lock.unlock()
 	return pos, err
 }
 

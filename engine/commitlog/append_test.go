@@ -2,6 +2,7 @@ package commitlog
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"testing"
@@ -32,6 +33,14 @@ func TestB48_FailedAppendLeavesNothingBehind(t *testing.T) {
 					}
 				}
 				return nil
+			},
+			"message changed under its plan": func() (err error) {
+				m := newMessage(100)
+				plan, _ := message.Prepare(m, message.Limits{})
+				m.Body = m.Body[:50]
+				defer func() { err = fmt.Errorf("panic: %v", recover()) }()
+				_, err = l.Append(m, &plan)
+				return err
 			},
 			"batch too large": func() error {
 				batch := []message.Message{*newMessage(testFileBytes / 2), *newMessage(testFileBytes / 2)}

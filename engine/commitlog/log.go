@@ -27,6 +27,9 @@ var (
 	// ErrFlushTimeout ends the wait for a sync. The record is stored and may
 	// become durable later.
 	ErrFlushTimeout = errors.New("record is stored, but was not synced in time")
+	// ErrUnreadable says that the disk does not give the bytes at an offset: whether
+	// a record begins there is not known.
+	ErrUnreadable = errors.New("record cannot be read")
 	// ErrNotFound says that no record begins at an offset.
 	ErrNotFound = errors.New("no record at this offset")
 )
@@ -51,6 +54,8 @@ type Log struct {
 	lastCounts atomic.Pointer[appendCounts] // as of the last snapshot that got the lock
 
 	storedMs atomic.Int64 // store time of the last published append; written under lock
+
+	failedReads atomic.Int64
 
 	retired retired
 

@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"errors"
 	"fmt"
 
 	"commitlab/engine/message"
@@ -13,7 +14,7 @@ import (
 // far behind the end of the log is read as ColdRead says. What is
 // at the offset is judged before it is believed: size, magic, lengths and the
 // physical offset that the record itself states. Bytes that the disk cannot
-// give are an error, not a fault. It allocates nothing unless it fails, or copies
+// give are an error, ErrUnreadable, not a fault. It allocates nothing unless it fails, or copies
 // as ColdPread does.
 func (l *Log) Record(offset int64) (message.Record, segment.View, error) {
 	if len(l.skipped) > 0 {
@@ -36,15 +37,27 @@ func (l *Log) Record(offset int64) (message.Record, segment.View, error) {
 	} else {
 		view, err = f.View(pos, readable)
 	}
-	if err != nil {
+	if errors.Is(err, segment.ErrClosed) {
 		return message.Record{}, segment.View{}, fmt.Errorf("read offset %d: %w", offset, err)
 	}
-	rec, err := decode(&view, offset)
 	if err != nil {
-		view.Release()
-		return message.Record{}, segment.View{}, fmt.Errorf("%w: offset %d in %s at %d: %w", ErrNotFound, offset, f.Path(), pos, err)
+		return message.Record{}, segment.View{}, l.unreadable(offset, f, err)
 	}
-	return rec, view, nil
+	rec, err := decode(&view, offset)
+	if err == nil {
+		return rec, view, nil
+	}
+	view.Release()
+	if fault := (*mmap.FaultError)(nil); errors.As(err, &fault) {
+		return message.Record{}, segment.View{}, l.unreadable(offset, f, err)
+	}
+	return message.Record{}, segment.View{}, fmt.Errorf("%w: offset %d in %s at %d: %w", ErrNotFound, offset, f.Path(), pos, err)
+}
+
+// unreadable counts a read that failed with err.
+func (l *Log) unreadable(offset int64, f *segment.File, err error) error {
+	l.failedReads.Add(1)
+	return fmt.Errorf("%w: offset %d in %s at %d: %w", ErrUnreadable, offset, f.Path(), offset-f.Base(), err)
 }
 
 // decode clips the view to the one record at its start and decodes it.

@@ -33,6 +33,8 @@ type Snapshot struct {
 	RetiredFiles int64 `json:"retiredFiles"` // taken out of the log
 	RetiredBytes int64 `json:"retiredBytes"`
 
+	FailedReads int64 `json:"failedReads"` // of records whose bytes the disk did not give
+
 	PopulatedBytes int64 `json:"populatedBytes"`
 	OvertakenBytes int64 `json:"overtakenBytes"` // written before the window had populated them
 }
@@ -71,6 +73,7 @@ func (l *Log) Snapshot() Snapshot {
 		Syncs:       l.syncs.syncs.Load(), SyncBytes: l.syncs.syncBytes.Load(), SyncNs: l.syncs.syncNs.Load(), SyncMaxNs: l.syncs.syncMax.Load(),
 		SyncGroups: l.syncs.groups.Load(), GroupedAppends: l.syncs.grouped.Load(),
 		RetiredFiles: l.retired.files.Load(), RetiredBytes: l.retired.bytes.Load(),
+		FailedReads: l.failedReads.Load(),
 	}
 	if l.pool != nil {
 		s.BufferWaits = l.pool.Waits()
@@ -98,6 +101,7 @@ func (s Snapshot) Sub(earlier Snapshot) Snapshot {
 		{&s.Syncs, &earlier.Syncs}, {&s.SyncBytes, &earlier.SyncBytes}, {&s.SyncNs, &earlier.SyncNs},
 		{&s.SyncGroups, &earlier.SyncGroups}, {&s.GroupedAppends, &earlier.GroupedAppends},
 		{&s.RetiredFiles, &earlier.RetiredFiles}, {&s.RetiredBytes, &earlier.RetiredBytes},
+		{&s.FailedReads, &earlier.FailedReads},
 		{&s.PopulatedBytes, &earlier.PopulatedBytes}, {&s.OvertakenBytes, &earlier.OvertakenBytes},
 	} {
 		*c.now -= *c.then
