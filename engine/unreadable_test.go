@@ -71,8 +71,9 @@ func TestH35_FailedReadLosesNoDelayedMessage(t *testing.T) {
 	const size = 64 << 10
 	s := openUnchecked(t, scratch(t), small(Options{CommitLogFileBytes: size, Dispatch: On}))
 	d := newDelivery(s, storedir.DelayOffsets{}, nil)
+	level := len(s.delays) // the longest delay: the store's own service finds nothing due
 	for i := range 40 {
-		m := newMessage(message.ScheduleTopic, 0, text(body(i), 6000))
+		m := newMessage(message.ScheduleTopic, int32(level-1), text(body(i), 6000))
 		m.Properties, _ = m.Properties.Set(message.PropertyRealTopic, "t")
 		m.Properties, _ = m.Properties.Set(message.PropertyRealQueue, "0")
 		put(t, s, m)
@@ -82,7 +83,7 @@ func TestH35_FailedReadLosesNoDelayedMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	restore := cutFile(t, filepath.Join(storedir.Layout(s.dir).CommitLog(), segment.FileName(size)), size/2)
-	due := time.Now().Add(time.Hour)
+	due := time.Now().Add(24 * time.Hour)
 	deliver := func() error {
 		for {
 			if n, err := d.Step(due); n == 0 || err != nil {
