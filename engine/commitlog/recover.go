@@ -80,10 +80,11 @@ func (l *Log) Settle(s Settlement) error {
 		}
 	}
 	for _, f := range l.queue.Files() {
-		if f.End() <= s.Durable || f.Base() >= s.End {
+		end := min(f.End(), s.End) // what lies behind is zeros, which may be many pages
+		if end <= max(s.Durable, f.Base()) {
 			continue
 		}
-		if err := f.SyncAll(); err != nil {
+		if err := f.SyncTo(end - f.Base()); err != nil {
 			return err
 		}
 	}

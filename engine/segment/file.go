@@ -257,6 +257,15 @@ func (f *File) SyncAll() error {
 	return nil
 }
 
+// SyncTo is SyncAll for the bytes below a position alone, by msync: pages behind it
+// that were only made are not written.
+func (f *File) SyncTo(pos int64) error {
+	if err := f.region.Sync(0, pos); err != nil {
+		return fmt.Errorf("sync %s up to %d: %w", f.path, pos, err)
+	}
+	return nil
+}
+
 // setPositions places all three positions, for load and recovery only.
 func (f *File) setPositions(pos int64) {
 	f.wrote.Store(pos)
