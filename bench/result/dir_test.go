@@ -109,6 +109,8 @@ func TestInconsistentStudiesAreRefused(t *testing.T) {
 		"unknown comparison": {Name: "s", Cells: cells, Comparisons: []Comparison{{Claim, "a", "b", 0}}},
 		"ratio of nothing":   {Name: "s", Cells: cells, Ratios: []Ratio{{Name: "r", Of: CellMetric{"a", "append.rate"}, To: CellMetric{"b", "append.rate"}}}},
 		"ratio of no metric": {Name: "s", Cells: cells, Ratios: []Ratio{{Name: "r", Of: CellMetric{"a", "append.rate"}, To: CellMetric{"a", "append"}}}},
+		"rate to a time":     {Name: "s", Cells: cells, Ratios: []Ratio{{Name: "r", Of: CellMetric{"a", "append.rate"}, To: CellMetric{"a", "append.period"}}}},
+		"time to a rate":     {Name: "s", Cells: cells, Ratios: []Ratio{{Name: "r", Of: CellMetric{"a", "hiccup.p99"}, To: CellMetric{"a", "append.rate"}}}},
 		"ratio of no name":   {Name: "s", Cells: cells, Ratios: []Ratio{{Of: CellMetric{"a", "append.rate"}, To: CellMetric{"a", "append.rate"}}}},
 		"impossible ratio":   {Name: "s", Cells: cells, Ratios: []Ratio{{"r", CellMetric{"a", "append.rate"}, CellMetric{"a", "append.rate"}, 2, 1}}},
 	} {
