@@ -7,8 +7,14 @@ import (
 )
 
 // Below returns the queue offset behind the last unit of a record that ends at or
-// below a log offset; if the queue has none of those any more, the offset of its
-// first message, and 0 if it has no message at all. It does not depend on Min.
+// below a log offset. Without such a unit it is 0, or, if the first file of the queue
+// does not begin at 0, the offset of the first message: such units may have been in
+// files that were deleted. It does not depend on Min.
+//
+// Note: a queue may also start in a later file, where a deleted topic comes back, and
+// does not tell that from a deletion of files. It then counts for log offsets below
+// its first record too: a sum that was remembered before it was made differs, and the
+// next recovery reads more than it had to.
 func (q *Queue) Below(physical int64) int64 {
 	files := q.files.Files()
 	last, u, ok := q.lastMessage(q.max.Load())
@@ -31,6 +37,9 @@ func (q *Queue) Below(physical int64) int64 {
 	})
 	if before, _, ok := q.lastMessage(first + int64(n)); ok {
 		return before + 1
+	}
+	if first == 0 {
+		return 0
 	}
 	return q.firstMessage(first, last+1)
 }
