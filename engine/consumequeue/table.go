@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -307,6 +306,12 @@ func (t *Table) Delete(topic string, now time.Time) error {
 	if queues == nil {
 		return nil
 	}
+	return t.destroy(topic, queues, now)
+}
+
+// destroy removes the queues of a topic, which are off the table. What fails is left
+// in half. The caller holds changeMu.
+func (t *Table) destroy(topic string, queues map[int32]*Queue, now time.Time) error {
 	var errs []error
 	for _, q := range queues {
 		errs = append(errs, q.Destroy(now))
@@ -324,14 +329,14 @@ func (t *Table) Delete(topic string, now time.Time) error {
 	return removeEmpty(filepath.Join(t.root, topic), t.opt.Files.Disk)
 }
 
-// FinishDeletions tries again what Delete could not finish.
+// FinishDeletions tries again what Delete could not finish. It may run beside a
+// Delete and a GetOrCreate of the same topic: it touches no queue made since.
 func (t *Table) FinishDeletions(now time.Time) error {
 	t.changeMu.Lock()
-	topics := slices.Collect(maps.Keys(t.half))
-	t.changeMu.Unlock()
+	defer t.changeMu.Unlock()
 	var errs []error
-	for _, topic := range topics {
-		errs = append(errs, t.Delete(topic, now))
+	for topic, queues := range t.half {
+		errs = append(errs, t.destroy(topic, queues, now))
 	}
 	return errors.Join(errs...)
 }
@@ -360,12 +365,18 @@ func (t *Table) Reap(now time.Time, force time.Duration) (held int, err error) {
 	return held, errors.Join(errs...)
 }
 
-// Close closes all queues, without syncing them.
+// Close closes all queues, those that a Delete could not remove too, without syncing
+// them.
 func (t *Table) Close() {
 	t.changeMu.Lock()
 	defer t.changeMu.Unlock()
 	t.closed = true
 	for _, e := range t.All() {
 		e.Close()
+	}
+	for _, queues := range t.half {
+		for _, q := range queues {
+			q.Close()
+		}
 	}
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -357,4 +360,76 @@ func TestDeleteThatFailsCanBeRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, create(t, table, "T", 0), 0, 2)
+}
+
+// Deleting again what a Delete could not finish took the queues of a topic that had
+// been finished and made anew meanwhile.
+func TestFinishDeletionsLeavesATopicMadeAnewAlone(t *testing.T) {
+	o, heap := onHeap(5)
+	table := openTable(t, t.TempDir(), o)
+	stop := make(chan struct{})
+	var passes atomic.Int64
+	var finisher sync.WaitGroup
+	finisher.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := table.FinishDeletions(noon); err != nil {
+				t.Errorf("finish: %v", err)
+				return
+			}
+			passes.Add(1)
+		}
+	})
+	defer finisher.Wait()
+	defer close(stop)
+	for range 300 {
+		put(t, create(t, table, "T", 0), 0, 1)
+		heap.Fail(mmaptest.OpRemove, os.ErrPermission, 1)
+		if err := table.Delete("T", noon); !errors.Is(err, os.ErrPermission) {
+			t.Fatalf("delete: %v", err)
+		}
+		if err := table.Delete("T", noon); err != nil {
+			t.Fatal(err)
+		}
+		q := create(t, table, "T", 0)
+		for seen := passes.Load(); passes.Load() < seen+2 && !t.Failed(); {
+			runtime.Gosched()
+		}
+		if table.Get("T", 0) != q {
+			t.Fatal("the new queue is gone")
+		}
+		put(t, q, 0, 1)
+		if err := table.Delete("T", noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The files of a queue that could not be removed stayed mapped for good.
+func TestCloseGivesBackWhatADeletionLeft(t *testing.T) {
+	o, heap := onHeap(5)
+	table := openTable(t, t.TempDir(), o)
+	put(t, create(t, table, "T", 0), 0, 12)
+	put(t, create(t, table, "U", 0), 0, 3)
+	heap.Fail(mmaptest.OpRemove, os.ErrPermission, 1)
+	if err := table.Delete("T", noon); !errors.Is(err, os.ErrPermission) {
+		t.Fatalf("delete: %v", err)
+	}
+	table.Close()
+	mapped := 0
+	for _, e := range heap.Trace() {
+		switch e.Op {
+		case mmaptest.OpMap:
+			mapped++
+		case mmaptest.OpUnmap:
+			mapped--
+		}
+	}
+	if mapped != 0 {
+		t.Errorf("%d mappings are left", mapped)
+	}
 }
