@@ -76,7 +76,7 @@ func (c *cleaner) Step(now time.Time) (int, error) {
 		c.left = 0
 	}
 	if c.left == 0 {
-		err = errors.Join(err, c.finish(now))
+		err = errors.Join(err, c.finish(now), c.finishDeletions(now))
 	}
 	return 0, err
 }
@@ -204,28 +204,46 @@ func (c *cleaner) finish(now time.Time) error {
 	held, err := s.log.Reap(now, c.force)
 	errs := []error{err}
 	if s.queues != nil {
-		first := s.log.Min()
-		if first != c.minAt {
-			for _, e := range s.queues.All() {
-				_, err := e.DeleteBefore(first, now)
-				errs = append(errs, err)
-			}
-		}
-		errs = append(errs, s.queues.FinishDeletions(now))
-		errs = append(errs, s.dispatch.forgetForgotten(s.dir))
+		errs = append(errs, c.follow(s.log.Min(), now))
 		n, err := s.queues.Reap(now, c.force)
 		held += n
 		errs = append(errs, err)
-		if s.index != nil {
-			_, err := s.index.DeleteBefore(first, now, c.force)
-			errs = append(errs, err)
-		}
-		if errors.Join(errs...) == nil {
-			c.minAt = first
-		}
 	}
 	c.held.Store(int64(held))
 	return errors.Join(errs...)
+}
+
+// follow deletes what points to records below first, the log's minimum. The caller
+// holds mu.
+func (c *cleaner) follow(first int64, now time.Time) error {
+	s := c.store
+	var errs []error
+	if first != c.minAt {
+		for _, e := range s.queues.All() {
+			_, err := e.DeleteBefore(first, now)
+			errs = append(errs, err)
+		}
+	}
+	if s.index != nil {
+		_, err := s.index.DeleteBefore(first, now, c.force)
+		errs = append(errs, err)
+	}
+	err := errors.Join(errs...)
+	if err == nil {
+		c.minAt = first
+	}
+	return err
+}
+
+// finishDeletions tries again the deletions of topics that failed, and forgets those
+// that the log has left behind. It is no part of finish: what cannot be removed of one
+// topic says nothing of expired files. The caller holds mu.
+func (c *cleaner) finishDeletions(now time.Time) error {
+	s := c.store
+	if s.queues == nil || c.stopped {
+		return nil
+	}
+	return errors.Join(s.queues.FinishDeletions(now), s.dispatch.forgetForgotten(s.dir))
 }
 
 // stop lets nobody delete any more. It waits for a deletion that is under way.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -161,6 +162,53 @@ func TestB92_TheFileThatIsWrittenStays(t *testing.T) {
 	}
 	if n := pass(t, s, at(4, 4)); n != 1 {
 		t.Errorf("after the roll %d files went, want 1", n)
+	}
+}
+
+// A topic whose queues could not be removed made every deletion by hand fail, and every
+// pass clean all queues again.
+func TestFailedDeletionOfATopicSpoilsNoCleaning(t *testing.T) {
+	disk := newSeam()
+	o := Options{FileReservedMs: 1, Dispatch: On}
+	o.Mapper, o.Disk = disk, disk
+	s, _ := retiring(t, o, 8)
+	put(t, s, newMessage("gone", 0, "x"))
+	dispatched(t, s)
+	disk.on(func(op mmaptest.Op, path string) error {
+		if op == mmaptest.OpRemove && strings.HasPrefix(path, filepath.Join(s.dir.ConsumeQueue(), "gone")) {
+			return os.ErrPermission
+		}
+		return nil
+	})
+	if err := s.DeleteTopic("gone"); !errors.Is(err, os.ErrPermission) {
+		t.Fatalf("delete: %v", err)
+	}
+	time.Sleep(5 * time.Millisecond)
+	if d, err := s.DeleteExpired(); err != nil || d.Files == 0 {
+		t.Errorf("deleted %+v, %v; want some files", d, err)
+	}
+	c := s.cleaner
+	step := func() error {
+		c.mu.Lock()
+		c.passAt, c.nextAt, c.left = time.Time{}, time.Time{}, 0
+		c.mu.Unlock()
+		_, err := c.Step(time.Now())
+		return err
+	}
+	if err := step(); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("a pass says %v, want what kept the topic", err)
+	}
+	c.mu.Lock()
+	if c.minAt != s.log.Min() || c.minAt == 0 {
+		t.Errorf("queues were cleaned to %d, want to %d, where the log begins", c.minAt, s.log.Min())
+	}
+	c.mu.Unlock()
+	disk.on(nil)
+	if err := step(); err != nil {
+		t.Errorf("a pass says %v", err)
+	}
+	if got := names(t, s.dir.ConsumeQueue()); fmt.Sprint(got) != "[t]" {
+		t.Errorf("there are queues of %v, want of t", got)
 	}
 }
 
