@@ -37,7 +37,7 @@ type dispatcher struct {
 	// mu is held by a Step, and while a topic is deleted: no record of it is then
 	// on its way into a queue.
 	mu      sync.Mutex
-	deleted storedir.DeletedTopics // guarded by mu
+	deleted storedir.DeletedTopics // guarded by mu once services run
 
 	ahead [jobsAhead]job // decoded and next to be dispatched
 

@@ -137,7 +137,8 @@
 //	H26  extension never cut, torn units        cut behind the last unit of its queue
 //	H27  reading an unknown queue creates it    creates nothing
 //	H29  minimum of a pre-filled queue          the first message
-//	H30  deleted topic: offsets from 0 again    go on, as long as the log has records of it
+//	H30  deleted topic: offsets from 0 again    go on, as long as the store stays open or
+//	                                            the log reaches back to the deletion
 //	H33  no next file: puts fail for a time     an error, nothing stored; heals by itself
 //	H34  a foreign name fails the load          is left alone
 //	H35  a failed read loses messages           what is still in the log is never passed over

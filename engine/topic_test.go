@@ -274,25 +274,24 @@ func TestOpenAfterADeletionReadsNoMore(t *testing.T) {
 // log, whatever is put meanwhile: a crash may leave any part of what follows.
 func TestDeletionRemembersTheOffsetsOfItsPlace(t *testing.T) {
 	s := openUnchecked(t, scratch(t), small(Options{Dispatch: On, CommitLogFileBytes: 1 << 20}))
-	stop := make(chan struct{})
-	var writers sync.WaitGroup
-	for id := range int32(2) {
-		writers.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				if _, err := s.Put(newMessage("t", id, "x")); err != nil {
-					t.Errorf("put: %v", err)
-					return
-				}
-			}
-		})
-	}
+	const puts = 40 // of each writer, beside each deletion
 	var remembered []storedir.DeletedTopic
 	for range 200 {
+		var writers sync.WaitGroup
+		begun := make(chan struct{}, 2)
+		for id := range int32(2) {
+			writers.Go(func() {
+				for i := range puts {
+					if i == puts/4 {
+						begun <- struct{}{}
+					}
+					if _, err := s.Put(newMessage("t", id, "x")); err != nil {
+						t.Errorf("put: %v", err)
+					}
+				}
+			})
+		}
+		<-begun
 		if err := s.DeleteTopic("t"); err != nil {
 			t.Error(err)
 		}
@@ -301,9 +300,8 @@ func TestDeletionRemembersTheOffsetsOfItsPlace(t *testing.T) {
 			t.Error(err)
 		}
 		remembered = append(remembered, all["t"])
+		writers.Wait()
 	}
-	close(stop)
-	writers.Wait()
 	records := scan(t, s)
 	for _, deletion := range remembered {
 		want := make(map[int32]int64)
