@@ -15,7 +15,6 @@ import (
 	"commitlab/bench/pressure"
 	"commitlab/bench/result"
 	"commitlab/bench/scenario"
-	"commitlab/bench/stat"
 	"commitlab/bench/workload"
 	"commitlab/engine"
 )
@@ -28,9 +27,6 @@ type Room struct {
 
 // maxProcs bounds Spec.Procs.
 const maxProcs = 1024
-
-// alpha is the level at which a claim counts.
-const alpha = 0.05
 
 // aaSuffix marks the cell that repeats the first configuration.
 const aaSuffix = "+aa"
@@ -78,9 +74,8 @@ func (s Spec) Plan(room Room) (result.Study, error) {
 		s.Primary = []string{defaultPrimary(s.Scenarios[0])}
 	}
 	study.Primary = s.Primary
-	if need := stat.BlocksNeeded(alpha, len(s.Primary)); s.Blocks < need && !s.Exploratory {
-		return result.Study{}, fmt.Errorf("study %s: %d blocks cannot show a difference in %d primary metrics at any size, want at least %d blocks (or exploratory: true, and no conclusions)",
-			s.Name, s.Blocks, len(s.Primary), need)
+	if err := enoughBlocks(study); err != nil && !s.Exploratory {
+		return result.Study{}, fmt.Errorf("study %s: %w", s.Name, err)
 	}
 	study.Order = s.slots(byScenario)
 	if study.Spec, err = json.Marshal(s); err != nil {

@@ -2,6 +2,7 @@ package study
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -102,17 +103,45 @@ func TestPlanRunsEachCellOnceInEachBlock(t *testing.T) {
 // Goal: a study that cannot conclude anything is refused before it costs an
 // hour, and says what would help.
 func TestPlanRefusesTooFewBlocks(t *testing.T) {
-	few := strings.Replace(twoByTwo, "blocks: 12", "blocks: 6\nprimary: [append.service.p99, append.rate]", 1)
-	s, err := Parse([]byte(few))
-	if err != nil {
-		t.Fatal(err)
+	for _, c := range []struct {
+		old, new string
+		need     int // blocks
+	}{
+		{"aa: true", "primary: [append.service.p99, append.rate]", 7},
+		{"aa: true", "primary: [append.service.p99, lookup.service.p99]", 6}, // nothing is looked up
+		{"{name: tuned}", "{name: tuned}, {name: rocketmq-warm}", 7},
+		{"{name: tuned}", "{name: tuned}, {name: a, base: tuned}, {name: b, base: tuned}, {name: c, base: tuned}, {name: d, base: tuned}", 8},
+		{", {name: tuned}", "", 6},
+		{", {name: tuned}]", "]\nprimary: [append.service.p99, append.rate]", 7}, // of the cell that runs twice
+	} {
+		s, err := Parse([]byte(strings.Replace(twoByTwo+"aa: true\n", c.old, c.new, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Blocks = c.need
+		if _, err := s.Plan(plenty); err != nil {
+			t.Errorf("%s: Plan says %v, want it to do with %d blocks", c.new, err, c.need)
+		}
+		s.Blocks--
+		if _, err := s.Plan(plenty); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("want at least %d blocks", c.need)) {
+			t.Errorf("%s: Plan says %v, want it to ask for %d blocks", c.new, err, c.need)
+		}
+		s.Exploratory = true
+		if _, err := s.Plan(plenty); err != nil {
+			t.Errorf("%s: exploratory study: %v", c.new, err)
+		}
 	}
-	if _, err := s.Plan(plenty); err == nil || !strings.Contains(err.Error(), "want at least 7 blocks") {
-		t.Errorf("Plan says %v, want it to ask for 7 blocks", err)
-	}
-	s.Exploratory = true
-	if _, err := s.Plan(plenty); err != nil {
-		t.Errorf("exploratory study: %v", err)
+}
+
+func TestEveryBuiltInStudyCanBePlanned(t *testing.T) {
+	for _, n := range Named {
+		study, err := n.Spec.Plan(Room{Disk: 60 << 30, Memory: 20 << 30})
+		if err != nil {
+			t.Error(err)
+		}
+		if n.Spec.Exploratory {
+			t.Errorf("%s concludes nothing", study.Name)
+		}
 	}
 }
 

@@ -21,7 +21,8 @@ type Spec struct {
 	Name string `yaml:"name" json:"name"`
 	// Seed decides the order of the cells and, with it, everything random.
 	Seed uint64 `yaml:"seed" json:"seed"`
-	// Blocks is how often each cell is run. Default 10.
+	// Blocks is how often each cell is run. Plan asks for so many that each of the
+	// claims that are judged together could be shown. Default 10.
 	Blocks int `yaml:"blocks" json:"blocks"`
 	// Warmup is measured but not kept. Default 1s, in a closed loop 100ms: it
 	// eats into a byte budget there. None where one operation takes seconds.

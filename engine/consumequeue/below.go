@@ -46,7 +46,7 @@ func (q *Queue) Below(physical int64) int64 {
 
 // Sum tells this table from one that lacks a queue, or units of one, of the
 // records that end at or below a log offset. It is the same whatever was put
-// behind. It is no checksum of the units.
+// behind, but for the queues of the note at Below. It is no checksum of the units.
 //
 // Note: a simple hash will not do. Two queues that lack one unit each must not
 // cancel out in the sum.
