@@ -6,8 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"commitlab/engine/segment"
+	"commitlab/engine/stats"
 	"commitlab/engine/storedir"
 )
 
@@ -210,30 +213,64 @@ func TestB56_BlankRecordWithoutABlockIsAnErrorAndHeals(t *testing.T) {
 	audit(t, s)
 }
 
-// B-70: writers on a full disk are answered each time, none waits.
+// countingDisk is the disk of the system, and counts the files that are to get blocks.
+type countingDisk struct {
+	segment.OSDisk
+	allocations atomic.Int64
+}
+
+func (d *countingDisk) Fallocate(f *os.File, size int64) error {
+	d.allocations.Add(1)
+	return d.OSDisk.Fallocate(f, size)
+}
+
+// B-70: writers on a full disk are answered each time, none waits. Those who come back
+// every 10 ms find nobody who has tried on meanwhile: not more attempts to make a file
+// than puts, no goroutine more, and the processor idle.
 func TestB70_ManyWritersOnAFullDiskAreAllAnswered(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
+	const writers, puts = 4, 60
 	dir := mountMemory(t, "16m")
-	s := openUnchecked(t, filepath.Join(dir, "store"), small(Options{CommitLogFileBytes: 1 << 20}))
+	disk := &countingDisk{}
+	o := small(Options{CommitLogFileBytes: 1 << 20})
+	o.Disk = disk
+	s := openUnchecked(t, filepath.Join(dir, "store"), o)
 	fillerPath := fill(t, dir, 2<<20)
-	var writing sync.WaitGroup
-	for range 4 {
-		writing.Go(func() {
-			for refused := 0; refused < 200; {
-				_, err := s.Put(newMessage("t", 0, text("x", 5000)))
-				if err == nil {
-					continue
+	refusals := func(count int, pause time.Duration) (goroutines int64) {
+		var writing sync.WaitGroup
+		var most stats.Max
+		for range writers {
+			writing.Go(func() {
+				for refused := 0; refused < count; time.Sleep(pause) {
+					_, err := s.Put(newMessage("t", 0, text("x", 5000)))
+					if err == nil {
+						continue
+					}
+					if refused++; !errors.Is(err, ErrDiskFull) {
+						t.Errorf("got %v, want ErrDiskFull", err)
+						return
+					}
+					most.Raise(int64(runtime.NumGoroutine()))
 				}
-				if refused++; !errors.Is(err, ErrDiskFull) {
-					t.Errorf("got %v, want ErrDiskFull", err)
-					return
-				}
-			}
-		})
+			})
+		}
+		writing.Wait()
+		return most.Load()
 	}
-	writing.Wait()
+	refusals(200, 0)
+	idle, used, began, made := runtime.NumGoroutine(), processorTime(t), time.Now(), disk.allocations.Load()
+	most := refusals(puts, 10*time.Millisecond)
+	if limit := int64(idle + 2*writers); most > limit {
+		t.Errorf("%d goroutines beside %d writers, %d without", most, writers, idle)
+	}
+	if n := disk.allocations.Load() - made; n > writers*puts {
+		t.Errorf("%d attempts to make a file in %d puts", n, writers*puts)
+	}
+	if used, passed := processorTime(t)-used, time.Since(began); used > passed/2 {
+		t.Errorf("%v of a processor were used in %v of refusals", used, passed)
+	}
 	if err := os.Remove(fillerPath); err != nil {
 		t.Fatal(err)
 	}
@@ -345,17 +382,18 @@ func TestB59_LockBeyondTheLimitIsOneWarning(t *testing.T) {
 }
 
 // B-58: pages were locked and never unlocked. Whatever the way of appending, not
-// more than the tail and the file prepared after it is locked.
+// more than the tail and the file prepared after it is locked, and the transient
+// buffers, if there are any.
 func TestB58_OnlyTailAndNextFileStayLocked(t *testing.T) {
 	const size = 64 << 10
-	for _, preallocate := range []string{On, Off} {
-		for _, flush := range []string{FlushAsync, FlushSync} {
-			t.Run("preallocate="+preallocate+" flush="+flush, func(t *testing.T) {
+	for _, o := range []Options{
+		{Preallocate: On, Flush: FlushAsync}, {Preallocate: Off, Flush: FlushAsync}, {Preallocate: On, Flush: FlushSync}, {Preallocate: Off, Flush: FlushSync},
+	} {
+		for _, path := range []segment.SyncPath{segment.SyncMsync, segment.SyncPwrite} {
+			t.Run("preallocate="+o.Preallocate+" flush="+o.Flush+" syncPath="+string(path), func(t *testing.T) {
 				before := lockedBytes(t)
-				s := openStore(t, t.TempDir(), small(Options{
-					CommitLogFileBytes: size, MemoryLock: segment.LockFile, WarmUp: segment.WarmUpTouch, Preallocate: preallocate,
-					Flush: flush, SyncPath: segment.SyncMsync,
-				}))
+				o.CommitLogFileBytes, o.MemoryLock, o.WarmUp, o.SyncPath = size, segment.LockFile, segment.WarmUpTouch, path
+				s := openStore(t, t.TempDir(), small(o))
 				for i := 0; s.Snapshot().CommitLog.Rolls < 20; i++ {
 					put(t, s, newMessage("t", 0, text(body(i), 10_000)))
 				}
@@ -363,6 +401,9 @@ func TestB58_OnlyTailAndNextFileStayLocked(t *testing.T) {
 					t.Skipf("cannot lock memory here: %s", outcome)
 				}
 				most := int64(2 * size)
+				if path == segment.SyncPwrite {
+					most += int64(s.opt.TransientBuffers) * s.opt.TransientBufferBytes
+				}
 				for deadline := time.Now().Add(20 * time.Second); lockedBytes(t)-before > most; time.Sleep(time.Millisecond) {
 					if time.Now().After(deadline) { // files that were rolled are unlocked in the background
 						t.Fatalf("%d bytes are locked, want at most %d", lockedBytes(t)-before, most)

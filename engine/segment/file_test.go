@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"commitlab/engine/mmap/mmaptest"
+	"commitlab/engine/stats"
 )
 
 // Create, step by step: blocks, then length and name durable, then the mapping.
@@ -61,6 +63,8 @@ func TestB10_FailedCreationLeavesNoFile(t *testing.T) {
 func TestB71_MissingFallocateIsReplacedByZeros(t *testing.T) {
 	for _, errno := range []error{syscall.EOPNOTSUPP, syscall.ENOSYS, syscall.EINVAL} {
 		o, heap := newOptions()
+		var notices bytes.Buffer
+		o.Optional = stats.NewOptional(slog.New(slog.NewTextHandler(&notices, nil)))
 		heap.Fail(mmaptest.OpAllocate, fmt.Errorf("%w: %w", errors.ErrUnsupported, errno), 3)
 		for i := range 3 {
 			newFileAt(t, o, int64(i)*o.FileBytes)
@@ -70,6 +74,9 @@ func TestB71_MissingFallocateIsReplacedByZeros(t *testing.T) {
 		}
 		if got := o.Optional.Outcomes()["fallocate"]; !strings.Contains(got, errno.Error()) {
 			t.Errorf("%v: outcome %q", errno, got)
+		}
+		if said := notices.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "fallocate") || !strings.Contains(said, "filled with zeros") {
+			t.Errorf("%v: three files give the notices\n%swant one that says what is done instead", errno, said)
 		}
 	}
 	o, heap := newOptions()
@@ -95,6 +102,9 @@ func TestOptionalCallsMayFail(t *testing.T) {
 	}
 }
 
+// H10: bounds were compared in 32 bits, so that a size from a damaged record passed,
+// and the file stayed referenced for ever. Sums that overflow are refused, and what was
+// refused holds nothing.
 func TestReserveAndViewKeepWithinTheirBounds(t *testing.T) {
 	o, _ := newOptions()
 	f := newFileAt(t, o, 0)
