@@ -4,7 +4,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -106,6 +108,38 @@ func TestImportsFollowThePicture(t *testing.T) {
 			if !drawn[pkg][imp] {
 				t.Errorf("the picture has an arrow from %s to %s, the tree has not", pkg, imp)
 			}
+		}
+	}
+}
+
+// The comment of package engine says that the number of each hazard stands in a test.
+func TestEveryHazardStandsInATest(t *testing.T) {
+	listed, named := regexp.MustCompile(`(?m)^//\tH(\d+)\s`), regexp.MustCompile(`H0*(\d+)(?:[^0-9A-Za-z]|$)`)
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested := make(map[string]bool)
+	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range named.FindAllSubmatch(text, -1) {
+			tested[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hazards := listed.FindAllSubmatch(doc, -1)
+	if len(hazards) < 30 {
+		t.Errorf("%d hazards in the comment, want those of the table", len(hazards))
+	}
+	for _, h := range hazards {
+		if !tested[string(h[1])] {
+			t.Errorf("H%s stands in no test", h[1])
 		}
 	}
 }

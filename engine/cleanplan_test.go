@@ -114,7 +114,7 @@ func hanged(files []commitlog.FileState) []commitlog.FileState {
 	return files
 }
 
-// B-45: the time of a file does not change on some systems when it is written
+// B-45, H24: the time of a file does not change on some systems when it is written
 // through a mapping, and changes when it is copied. The store times of records
 // decide, whatever the file says, in both directions.
 func TestB45_RecordsDecideNotFileTimes(t *testing.T) {

@@ -60,9 +60,10 @@ func TestDiskWatchRefusesAndHeals(t *testing.T) {
 	}
 }
 
-// With several disks a refusal named the last one that was too full, or one that had
-// healed while another could not be measured. It names the fullest of those that are
-// in the way.
+// H23: of several log directories a missing one made the least ratio -1, and no disk was
+// ever full. What cannot be measured hides no disk that is too full. A refusal named the
+// last one that was, or one that had healed while another could not be measured. It
+// names the fullest of those that are in the way.
 func TestRefusalNamesTheDiskThatIsFull(t *testing.T) {
 	percents := make(map[string]int) // by path; -1 cannot be measured
 	d := newDiskWatch(Options{

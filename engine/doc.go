@@ -91,7 +91,8 @@
 //
 // Held against RocketMQ 4.9.8 and 5.5.1 by scripts/interop.sh: either side opens, reads
 // and goes on with what the other one closed or was killed over. The number of a
-// hazard is that in the names of tests (TestH09_…); without one it was found later.
+// hazard stands in the names of tests (TestH09_…) or in the comment above one; without
+// a number it was found later.
 //
 // The same on disk:
 //

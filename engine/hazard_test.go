@@ -18,7 +18,7 @@ import (
 
 // What the store of RocketMQ does wrong around opening and closing, and what is
 // right. Other hazards are tested where the behaviour lives; their numbers are in
-// the names.
+// the names of the tests or in the comments above them.
 
 // H1: a second process loaded the directory before it tried the lock, and took the
 // file away that the first one had prepared.

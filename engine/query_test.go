@@ -116,7 +116,7 @@ func TestQueryAmongCollidingKeysFindsExactlyItsOwn(t *testing.T) {
 	}
 }
 
-// B-03: a message whose keys repeat a word, or whose unique key is one of its
+// B-03, H28: a message whose keys repeat a word, or whose unique key is one of its
 // keys, came once for each repetition.
 func TestB03_EachMessageAtMostOnceInAnAnswer(t *testing.T) {
 	s := openUnchecked(t, scratch(t), small(Options{Dispatch: On, IndexSlots: 3, IndexItems: 4}))

@@ -141,8 +141,10 @@ func TestAuditFindsEachKindOfFault(t *testing.T) {
 	}
 }
 
-// Names grow although the clock does not: two rolls in one millisecond, a clock
-// that was set back, the hour that daylight saving time repeats.
+// H36: after a clock that was set back a new index file came before older ones, and
+// files were searched and deleted out of order. Names grow although the clock does
+// not: two rolls in one millisecond, a clock that was set back, the hour that daylight
+// saving time repeats.
 func TestNamesOnlyGrow(t *testing.T) {
 	zone := time.FixedZone("", 2*3600)
 	at := func(s string) time.Time {

@@ -62,7 +62,7 @@ func TestBatchMembersTakeWhatTheyLackFromTheBatch(t *testing.T) {
 	}
 }
 
-// The Java batch encoder puts the record CRC behind properties without a last
+// H14: the Java batch encoder puts the record CRC behind properties without a last
 // separator and so makes one property of two; recovery then drops the log from
 // there on.
 func TestBatchMemberWithoutLastSeparatorKeepsItsRecordCRC(t *testing.T) {

@@ -78,7 +78,7 @@ func TestLifetimeUnderContention(t *testing.T) {
 	}
 }
 
-// B-23: forced cleanup unmapped a file under its readers. Here the second
+// B-23, H2: forced cleanup unmapped a file under its readers. Here the second
 // destroy frees the space; the readers read on, and their late releases are in
 // order.
 func TestB23_ForcedDestroyLeavesReadersTheirMapping(t *testing.T) {

@@ -52,8 +52,10 @@ func TestPreparedFileIsTakenWithoutWaiting(t *testing.T) {
 	}
 }
 
-// A file that is not ready is waited for; when it cannot be made everybody is
-// told at once, and the attempts keep their distance.
+// H33: a file that could not be made left puts failing until a background thread made
+// it, 5 s later at times. A file that is not ready is waited for; when it cannot be made
+// everybody is told at once, the attempts keep their distance, and the next one that
+// is due heals it.
 func TestFailureIsToldAndRetriedLater(t *testing.T) {
 	o, heap := newOptions()
 	var p *Prealloc

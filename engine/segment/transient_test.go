@@ -75,6 +75,7 @@ func TestSealedFileIsCommittedToItsEndAndGivesItsBuffersBack(t *testing.T) {
 	}
 }
 
+// H21: a file that was made when no buffer was free got none, and could never be read.
 // An appender that finds no buffer calls for a commit and goes on after it.
 func TestAppenderWaitsForACommit(t *testing.T) {
 	called := make(chan struct{}, 1)
@@ -165,6 +166,7 @@ func TestBuffersAreNotWrittenToACutFile(t *testing.T) {
 	}
 }
 
+// H31: a record larger than the shared buffer overflowed it, with its lock held.
 func TestRecordLargerThanABufferIsRefused(t *testing.T) {
 	f, _, _ := newStaged(t, 2, func() {})
 	if _, err := f.Reserve(testBufferBytes + 1); err == nil {
