@@ -17,7 +17,8 @@ import (
 //	then, if the log's minimum moved:   queues ─► index
 //
 // It plans again for every file, so that it stops as soon as a disk is empty
-// enough. A retired file is off the log at once; taking it down is the reaper's.
+// enough. A retired file is off the log at once; taking it down is the reaper's. No
+// more are retired while mostBacklog files wait for that.
 type cleaner struct {
 	store    *Store
 	began    time.Time // with the monotonic clock
@@ -55,6 +56,14 @@ func (c *cleaner) Name() string { return "clean" }
 // tick is how often Step is to be called.
 func (c *cleaner) tick() time.Duration { return min(c.interval, c.pause) }
 
+// mostBacklog is how many files of the log may wait to be taken down. Each still has its space,
+// a mapping and a descriptor: to delete faster than files are taken down would free
+// nothing.
+const mostBacklog = 32
+
+// backlogged reports whether so many files wait to be taken down.
+func (c *cleaner) backlogged() bool { return c.store.log.Waiting() >= mostBacklog }
+
 // Step deletes at most one file of the commit log, and what points to it at the
 // end of a pass. It reports no work: the pauses are part of it.
 func (c *cleaner) Step(now time.Time) (int, error) {
@@ -64,7 +73,7 @@ func (c *cleaner) Step(now time.Time) (int, error) {
 		return 0, nil
 	}
 	if c.left == 0 {
-		if now.Before(c.passAt) && !c.oversize() {
+		if now.Before(c.passAt) && (!c.oversize() || c.backlogged()) {
 			return 0, nil
 		}
 		c.passAt, c.left = now.Add(c.interval), c.policy.batch
@@ -88,7 +97,8 @@ func (c *cleaner) oversize() bool {
 }
 
 // retire deletes the first file that the plan names, if any, and returns its size.
-// A file that ends behind limit stays. The caller holds mu.
+// A file that ends behind limit stays, and all stay while too many wait to be taken
+// down. The caller holds mu.
 func (c *cleaner) retire(now time.Time, asked bool, limit int64) (size int64, err error) {
 	s := c.store
 	if c.stopped {
@@ -105,6 +115,9 @@ func (c *cleaner) retire(now time.Time, asked bool, limit int64) (size int64, er
 		if err := s.spares.Drop(); err != nil {
 			return 0, err
 		}
+	}
+	if c.backlogged() {
+		return 0, nil
 	}
 	due := c.policy.plan(situation{
 		now: now, ahead: now.Sub(settled), disks: disks, files: s.log.FileStates(), limit: limit, asked: asked, freeing: s.reaper.Backlog() > 0,
@@ -162,8 +175,9 @@ func (c *cleaner) begin(now time.Time, storeMs ...int64) {
 // makeRoom deletes expired files before Open changes anything else, as long as a
 // disk is fuller than it may be: what follows in Open has to write. end is where the
 // log will end. Above the limit from which files go by force the wall clock counts,
-// right or wrong: the store may not open otherwise.
-func (c *cleaner) makeRoom(now time.Time, end int64) error {
+// right or wrong: the store may not open otherwise. A file that cannot be deleted is
+// only said: whether there is room enough without, those find out who write.
+func (c *cleaner) makeRoom(now time.Time, end int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	byForce, clock := c.policy.byForce, c.clock
@@ -173,13 +187,17 @@ func (c *cleaner) makeRoom(now time.Time, end int64) error {
 		disks, _ := c.store.disk.measure()
 		used := fullest(disks).percent
 		if used <= c.policy.maxUsed {
-			return nil
+			return
 		}
 		if c.clock = clock; used > c.policy.forcibly {
 			c.clock = steadyClock{}
 		}
-		if size, err := c.retire(now, false, end); size == 0 || err != nil {
-			return err
+		size, err := c.retire(now, false, end)
+		if err != nil {
+			c.store.opt.Logger.Warn("a full disk keeps an expired file of the commit log; the store opens with it", "percent", used, "err", err)
+		}
+		if size == 0 || err != nil {
+			return
 		}
 		c.store.reaper.Drain()
 	}
@@ -264,8 +282,9 @@ const passesByHand = 20
 
 // DeleteExpired deletes expired files of the commit log now, whatever the hour,
 // and what points to them in queues and index: at most 20 batches, with the usual
-// pause after each file. When it returns the files are off the log; their disk
-// space follows as the option destroy says. What has expired is as with the option
+// pause after each file, and none while 32 files wait to be taken down: then the next
+// call goes on. When it returns the files are off the log; their disk space follows
+// as the option destroy says. What has expired is as with the option
 // fileReservedMs.
 func (s *Store) DeleteExpired() (Deleted, error) {
 	var d Deleted

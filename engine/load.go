@@ -65,9 +65,7 @@ func (s *Store) load() error {
 		storeMs = append(storeMs, head.StoreMs)
 	}
 	s.cleaner.begin(time.Now(), storeMs...)
-	if err := s.cleaner.makeRoom(time.Now(), l.verdict.end); err != nil {
-		return err
-	}
+	s.cleaner.makeRoom(time.Now(), l.verdict.end)
 	if err := marker.Set(); err != nil { // from here on a crash leaves things half done
 		return err
 	}

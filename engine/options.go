@@ -194,7 +194,8 @@ type Options struct {
 	// "stepwise", "punch" or "recycle". Default background.
 	Destroy segment.Destruction `json:"destroy"`
 	// DestroyBytesPerSecond limits how fast disk space is freed, except with destroy
-	// inline. Default 256 MiB with destroy stepwise and punch, else no limit.
+	// inline. Default 256 MiB with destroy stepwise and punch, else no limit. While 32
+	// files wait for it no file of the log is deleted.
 	DestroyBytesPerSecond int64 `json:"destroyBytesPerSecond"`
 	// Compatible "strict" keeps from what a RocketMQ store could take for records of
 	// its own if it opened the directory, also after a crash: destroy recycle becomes

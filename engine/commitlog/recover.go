@@ -80,8 +80,8 @@ func (l *Log) Settle(s Settlement) error {
 		}
 	}
 	for _, f := range l.queue.Files() {
-		end := min(f.End(), s.End) // what lies behind is zeros, which may be many pages
-		if end <= max(s.Durable, f.Base()) {
+		end := min(f.End(), s.End)                         // what lies behind is zeros, which may be many pages
+		if end <= max(s.Durable, f.Base()) || f.Doomed() { // a doomed one has no bytes any more, only a name
 			continue
 		}
 		if err := f.SyncTo(end - f.Base()); err != nil {

@@ -103,6 +103,19 @@ func (l *Log) Retire(base int64, now time.Time, reuse bool) (retired bool, err e
 	return true, err
 }
 
+// Waiting is the number of retired files that nobody uses any more and that are still
+// to be taken down.
+func (l *Log) Waiting() (files int) {
+	l.retired.mu.Lock()
+	defer l.retired.mu.Unlock()
+	for _, f := range l.retired.held {
+		if f.Waiting() {
+			files++
+		}
+	}
+	return files
+}
+
 // Reap looks after retired files that readers held and returns how many they still
 // hold. At least force after the retirement it takes the pages from under the
 // readers, whose views are then revoked.

@@ -85,6 +85,14 @@ func (f *File) Held() bool {
 	return !f.end.unused
 }
 
+// Waiting reports whether a destroyed file that nobody uses any more is still to be
+// taken down, by the reaper.
+func (f *File) Waiting() bool {
+	f.end.mu.Lock()
+	defer f.end.mu.Unlock()
+	return f.end.unused && !f.end.gone
+}
+
 // OfferReuse lets the Destroy that follows keep the file as a spare, if the reaper
 // has spares and the log wrote all of its bytes itself.
 func (f *File) OfferReuse() {
