@@ -179,17 +179,34 @@ func (s *Set) create(now time.Time) (*File, error) {
 			return nil, err
 		}
 	}
-	seg, err := segment.Create(filepath.Join(s.dir, name), 0, &s.opt.Files)
+	h := s.following()
+	head := make([]byte, HeaderBytes)
+	encodeHeader(head, h)
+	seg, err := segment.CreateWith(filepath.Join(s.dir, name), 0, head, &s.opt.Files)
 	if err != nil {
 		return nil, errors.Join(err, kept.release())
 	}
 	seg.Seal() // all of it may be read
-	f, err := newFile(s.layout, seg, Header{})
+	f, err := newFile(s.layout, seg, h)
 	if err != nil {
 		return nil, errors.Join(err, kept.release())
 	}
 	f.bulk = kept
 	return f, nil
+}
+
+// following is the header of a new file: without items, but with the end of the
+// newest file, as RocketMQ presets it. After a kill it goes on with whatever file is
+// the last one, behind the end that the header names: from a header of zeros it
+// would enter the whole log once more.
+func (s *Set) following() Header {
+	h := Header{Count: 1}
+	if files := s.Files(); len(files) > 0 {
+		end := files[len(files)-1].Header()
+		h.BeginMs, h.EndMs = end.EndMs, end.EndMs
+		h.BeginPhysical, h.EndPhysical = end.EndPhysical, end.EndPhysical
+	}
+	return h
 }
 
 // setFiles replaces the list, which must not change afterwards. The caller holds

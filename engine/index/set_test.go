@@ -383,6 +383,27 @@ func TestAFileOfOtherSizesIsRefusedUntouched(t *testing.T) {
 	}
 }
 
+// Seen with RocketMQ 5.5.1: of a store whose last index file was made a moment before
+// the process was killed it entered the whole log into that file once more.
+func TestANewFileBeginsWithTheEndOfTheOneBeforeIt(t *testing.T) {
+	b := newBed(t)
+	s := b.open(Layout{Slots: 3, Items: 3})
+	add(t, s, 5, 1000, "a")
+	add(t, s, 7, 2000, "b")
+	for _, build := range []bool{false, true} {
+		s.building = build
+		want := Header{BeginMs: 2000, EndMs: 2000, BeginPhysical: 7, EndPhysical: 7, Count: 1}
+		f, err := s.create(b.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readHeader(f.Path()); err != nil || got != want {
+			t.Errorf("built %v: header %+v, %v, want %+v", build, got, err, want)
+		}
+		f.close()
+	}
+}
+
 // A crash while a file is made leaves it with zero bytes or without items.
 func TestFilesWithoutItemsAreRemoved(t *testing.T) {
 	b := newBed(t)

@@ -21,6 +21,12 @@ func FileName(base int64) string { return fmt.Sprintf("%020d", base) }
 // directory with a file of another.
 // On failure nothing is left behind. The path must not exist.
 func Create(path string, base int64, o *Options) (*File, error) {
+	return CreateWith(path, base, nil, o)
+}
+
+// CreateWith is Create for a file that begins with the bytes of head: whoever sees
+// the file sees these.
+func CreateWith(path string, base int64, head []byte, o *Options) (*File, error) {
 	f, err := fsutil.CreateNew(path)
 	if err != nil {
 		return nil, fmt.Errorf("create log file: %w", err)
@@ -33,6 +39,9 @@ func Create(path string, base int64, o *Options) (*File, error) {
 	}
 	if err := allocate(f.File, o); err != nil {
 		return fail(errors.Join(fmt.Errorf("allocate %d bytes for %s: %w", o.FileBytes, path, err), f.Close()))
+	}
+	if _, err := f.WriteAt(head, 0); err != nil {
+		return fail(errors.Join(fmt.Errorf("begin new file %s: %w", path, err), f.Close()))
 	}
 	if err := o.Disk.SyncFile(f.File); err != nil {
 		return fail(errors.Join(fmt.Errorf("sync new file %s: %w", path, err), f.Close()))
