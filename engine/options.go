@@ -59,7 +59,10 @@ type Options struct {
 	// "file" or "onfault".
 	MemoryLock segment.MemoryLock `json:"memoryLock"`
 	// Advise tells the kernel how mappings are used: "normal", "sequential",
-	// "random", "willneed" or "hugepage".
+	// "random", "willneed" or "hugepage", which holds while a file is written to. Large
+	// pages are cheaper to make and to flush, and no call keeps a processor as long as one
+	// that reads ahead. But a writer that overtakes the window waits for a whole one, and
+	// with flush "sync" a put waits for 2 MiB to be written.
 	Advise segment.Advice `json:"advise"`
 
 	// Prefetch "on" has the processor fetch the cache lines of the next record
@@ -379,10 +382,14 @@ func (o Options) commitLog(optional *stats.Optional, reaper *segment.Reaper) com
 	if o.AppendCRC == On {
 		checksum = message.ChecksumStrongest
 	}
+	advise, writing := o.Advise, segment.Advice("")
+	if advise == segment.AdviseHugePage { // good for what is written; a cold read of a record needs no 2 MiB
+		advise, writing = segment.AdviseNormal, advise
+	}
 	return commitlog.Options{
 		Files: segment.Options{
 			FileBytes: o.CommitLogFileBytes, Allocate: o.Allocate, Populate: o.Populate, WindowBytes: o.PopulateWindowBytes,
-			WarmUp: o.WarmUp, MemoryLock: o.MemoryLock, Advise: o.Advise, Prefetch: o.Prefetch == On,
+			WarmUp: o.WarmUp, MemoryLock: o.MemoryLock, Advise: advise, Writing: writing, Prefetch: o.Prefetch == On,
 			Mapper: o.Mapper, Disk: o.Disk, Optional: optional, Reaper: reaper,
 		},
 		Checksum: checksum,
@@ -398,11 +405,12 @@ func (o Options) commitLog(optional *stats.Optional, reaper *segment.Reaper) com
 }
 
 // derivedFiles describes the files of queues and index: real blocks, so that a
-// full disk is an error, and pages made as they are needed.
+// full disk is an error, and pages made as they are needed, one at a time: the writer
+// that waits for a page waits for no others.
 func (o Options) derivedFiles(optional *stats.Optional, reaper *segment.Reaper) segment.Options {
 	return segment.Options{
 		Allocate: segment.Fallocate, Populate: segment.PopulateNone, WarmUp: segment.WarmUpNone,
-		MemoryLock: segment.LockNone, Advise: segment.AdviseNormal,
+		MemoryLock: segment.LockNone, Advise: segment.AdviseNormal, Writing: segment.AdviseRandom, SyncLater: true,
 		Mapper: o.Mapper, Disk: o.Disk, Optional: optional, Reaper: reaper,
 	}
 }

@@ -168,6 +168,11 @@ func (s *Set) roll() (*File, error) {
 }
 
 func (s *Set) create(now time.Time) (*File, error) {
+	if files := s.Files(); len(files) > 0 {
+		if err := files[len(files)-1].seg.SyncName(); err != nil {
+			return nil, err
+		}
+	}
 	name, err := nextName(s.newest, now)
 	if err != nil {
 		return nil, err

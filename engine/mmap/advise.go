@@ -25,6 +25,8 @@ const (
 	DontNeed
 	// HugePage: back the range by large pages where the file system can.
 	HugePage
+	// SmallPage: take HugePage back; what is backed by large pages stays so.
+	SmallPage
 	// Cold: among the first to reclaim when memory is short.
 	Cold
 	// PageOut: reclaim now; dirty pages are written first.
@@ -32,7 +34,7 @@ const (
 )
 
 func (a Advice) String() string {
-	names := [...]string{"normal", "sequential", "random", "willneed", "dontneed", "hugepage", "cold", "pageout"}
+	names := [...]string{"normal", "sequential", "random", "willneed", "dontneed", "hugepage", "smallpage", "cold", "pageout"}
 	if a < 0 || int(a) >= len(names) {
 		return fmt.Sprintf("advice %d", int(a))
 	}

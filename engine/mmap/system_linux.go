@@ -12,7 +12,8 @@ func adviceNumber(a Advice) (int, error) {
 	numbers := [...]int{
 		Normal: unix.MADV_NORMAL, Sequential: unix.MADV_SEQUENTIAL, Random: unix.MADV_RANDOM,
 		WillNeed: unix.MADV_WILLNEED, DontNeed: unix.MADV_DONTNEED, HugePage: unix.MADV_HUGEPAGE,
-		Cold: unix.MADV_COLD, PageOut: unix.MADV_PAGEOUT,
+		SmallPage: unix.MADV_NOHUGEPAGE,
+		Cold:      unix.MADV_COLD, PageOut: unix.MADV_PAGEOUT,
 	}
 	if a < 0 || int(a) >= len(numbers) {
 		return 0, unix.EINVAL

@@ -31,6 +31,9 @@ type File struct {
 
 	prefetch bool // immutable; see Options.Prefetch
 
+	unnamed atomic.Bool // blocks, length and name are not durable yet; see Options.SyncLater
+	writing atomic.Bool // Options.Writing was given and not taken back
+
 	life    lifetime
 	revoked atomic.Bool
 
@@ -241,10 +244,16 @@ func (f *File) Sync(path SyncPath) (int64, error) {
 	if err == nil {
 		err = f.uncut() // else the call had nothing to sync
 	}
+	if err == nil {
+		err = f.syncName()
+	}
 	if err != nil {
 		return 0, fmt.Errorf("sync (%s) bytes [%d, %d) of %s: %w", path, from, to, f.path, err)
 	}
 	f.flushed.Store(to)
+	if to == f.size {
+		f.rest()
+	}
 	return to - from, nil
 }
 
@@ -254,7 +263,7 @@ func (f *File) SyncAll() error {
 	if err := f.region.SyncData(0, f.size); err != nil {
 		return fmt.Errorf("sync %s: %w", f.path, err)
 	}
-	return nil
+	return f.SyncName()
 }
 
 // SyncTo is SyncAll for the bytes below a position alone, by msync: pages behind it
@@ -263,7 +272,7 @@ func (f *File) SyncTo(pos int64) error {
 	if err := f.region.Sync(0, pos); err != nil {
 		return fmt.Errorf("sync %s up to %d: %w", f.path, pos, err)
 	}
-	return nil
+	return f.SyncName()
 }
 
 // setPositions places all three positions, for load and recovery only.

@@ -66,7 +66,12 @@ const (
 	AdviseSequential Advice = "sequential"
 	AdviseRandom     Advice = "random"
 	AdviseWillNeed   Advice = "willneed"
-	AdviseHugePage   Advice = "hugepage"
+	// AdviseHugePage asks for pages of 2 MiB, each made by itself. Making pages is then
+	// several times cheaper, and so is finding the dirty ones: a sync takes write access
+	// from every page of the mapping, and for each all processors of the process are
+	// interrupted. But a sync writes whole pages, and it needs a file system that has them
+	// (ext4 since Linux 6.16, xfs).
+	AdviseHugePage Advice = "hugepage"
 )
 
 // SyncPath is the system call that makes stored bytes durable.
@@ -157,6 +162,13 @@ type Options struct {
 	WarmUp      WarmUp
 	MemoryLock  MemoryLock
 	Advise      Advice
+	// Writing is given in place of Advise while a file is written to; when it is full
+	// and durable, the kernel's default takes its place. Empty: Advise all the time.
+	Writing Advice
+	// SyncLater has the blocks, the length and the name of a new file become durable with
+	// its first sync, in place of before it is used. For files that can be made again
+	// from others: the writer does not wait for the disk.
+	SyncLater bool
 	// Prefetch has the processor fetch the lines of the next record with every
 	// Publish; see mmap.PrefetchWrite.
 	Prefetch bool

@@ -11,10 +11,6 @@ import (
 	"commitlab/engine/mmap"
 )
 
-// FileName is the name of the file whose first byte has the given log offset:
-// 20 decimal digits.
-func FileName(base int64) string { return fmt.Sprintf("%020d", base) }
-
 // Create makes a new file at path that is ready for the appender: blocks, name
 // and length durable, mapped, populated, warmed and locked as the options ask. The
 // file appears at path in full length: RocketMQ before 5.1.4 does not open a
@@ -43,21 +39,26 @@ func CreateWith(path string, base int64, head []byte, o *Options) (*File, error)
 	if _, err := f.WriteAt(head, 0); err != nil {
 		return fail(errors.Join(fmt.Errorf("begin new file %s: %w", path, err), f.Close()))
 	}
-	if err := o.Disk.SyncFile(f.File); err != nil {
-		return fail(errors.Join(fmt.Errorf("sync new file %s: %w", path, err), f.Close()))
+	if !o.SyncLater {
+		if err := o.Disk.SyncFile(f.File); err != nil {
+			return fail(errors.Join(fmt.Errorf("sync new file %s: %w", path, err), f.Close()))
+		}
 	}
 	if err := f.Publish(); err != nil {
 		return fail(errors.Join(err, f.Close()))
 	}
-	if err := o.Disk.SyncDir(filepath.Dir(path)); err != nil {
-		return fail(errors.Join(fmt.Errorf("sync directory of new file %s: %w", path, err), f.Close()))
+	if !o.SyncLater {
+		if err := o.Disk.SyncDir(filepath.Dir(path)); err != nil {
+			return fail(errors.Join(fmt.Errorf("sync directory of new file %s: %w", path, err), f.Close()))
+		}
 	}
 	file, err := newFile(f.File, base, o)
 	if err != nil {
 		return fail(err)
 	}
 	file.fresh = true
-	file.advise(o)
+	file.unnamed.Store(o.SyncLater)
+	file.adviseWriting(o)
 	if err := file.warm(o); err != nil {
 		file.Shutdown()
 		return fail(err)
@@ -93,6 +94,7 @@ func openAgain(path string, base int64, o *Options) (*File, error) {
 	}
 	file.fresh, file.stale = true, true
 	file.setPositions(0)
+	file.adviseWriting(o)
 	if err := file.warm(o); err != nil {
 		file.Shutdown()
 		return nil, err
@@ -113,7 +115,7 @@ func Open(path string, base int64, o *Options) (*File, error) {
 		return nil, err
 	}
 	file.setPositions(o.FileBytes)
-	file.advise(o)
+	file.advise(o.Advise, o)
 	return file, nil
 }
 
@@ -134,18 +136,6 @@ func allocate(f *os.File, o *Options) error {
 		o.Optional.Record("fallocate", err, "the file is filled with zeros")
 	}
 	return o.Disk.ZeroFill(f, o.FileBytes)
-}
-
-// advice is what the system calls each Advice but the default.
-var advice = map[Advice]mmap.Advice{
-	AdviseSequential: mmap.Sequential, AdviseRandom: mmap.Random,
-	AdviseWillNeed: mmap.WillNeed, AdviseHugePage: mmap.HugePage,
-}
-
-func (f *File) advise(o *Options) {
-	if a, ok := advice[o.Advise]; ok {
-		o.Optional.Record("madvise "+string(o.Advise), f.region.Advise(0, f.size, a), "the kernel's default is kept")
-	}
 }
 
 // warm makes, touches and locks the pages of a new file.
@@ -169,7 +159,13 @@ func (f *File) warm(o *Options) error {
 
 // populate makes the pages of [off, off+n) and reports whether it could.
 func (f *File) populate(off, n int64, o *Options) bool {
-	return o.Optional.Record("populate", f.region.Populate(off, n, mmap.PopulateWrite), "the writer makes pages as it goes")
+	for end := off + n; off < end; off += WindowStepBytes {
+		step := min(WindowStepBytes, end-off)
+		if !o.Optional.Record("populate", f.region.Populate(off, step, mmap.PopulateWrite), "the writer makes pages as it goes") {
+			return false
+		}
+	}
+	return true
 }
 
 // touchPages stores a zero to every page. The file is new: it holds zeros.

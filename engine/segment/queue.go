@@ -160,6 +160,11 @@ func (q *Queue) Add(f *File) {
 
 // Create makes the file at base and adds it.
 func (q *Queue) Create(base int64) (*File, error) {
+	if last := q.Last(); last != nil {
+		if err := last.SyncName(); err != nil {
+			return nil, err
+		}
+	}
 	f, err := Create(filepath.Join(q.dir, FileName(base)), base, q.opt)
 	if err != nil {
 		return nil, err

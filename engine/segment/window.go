@@ -7,7 +7,7 @@ import (
 
 // WindowStepBytes is how much the window grows with one system call, and after
 // how many appended bytes it is woken.
-const WindowStepBytes = 1 << 20
+const WindowStepBytes = 2 << 20
 
 // refreshAfter is how old a populated window may get before it is made again:
 // the kernel writes dirty pages back after some seconds and write-protects
@@ -54,17 +54,18 @@ func (w *Window) Step(now time.Time) (int, error) {
 	defer tail.life.release()
 	wrote := tail.Wrote()
 	if tail != w.file { // its first window was made when it was prepared
+		tail.adviseWriting(w.queue.opt)
 		w.file, w.ahead, w.since = tail, min(w.bytes, tail.Size()), time.Time{}
 	}
 	if wrote > w.ahead {
 		w.overtaken.Add(wrote - w.ahead)
-		w.ahead = wrote
+		w.ahead = wrote &^ (WindowStepBytes - 1)
 	}
 	if now.Sub(w.since) >= refreshAfter {
 		// Made perhaps long ago. Asking again for pages that are there is cheap.
-		w.ahead, w.since = wrote, now
+		w.ahead, w.since = wrote&^(WindowStepBytes-1), now
 	}
-	target := min(wrote+w.bytes, tail.Size())
+	target := min((wrote+w.bytes)&^(WindowStepBytes-1), tail.Size())
 	n := min(target-w.ahead, WindowStepBytes)
 	if n <= 0 || (n < WindowStepBytes && target != tail.Size()) {
 		return 0, nil
