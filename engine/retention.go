@@ -46,7 +46,7 @@ func (s *Store) prepareRetention() (reused bool, err error) {
 		if err := segment.RemoveSpares(s.dir.Recycle(), s.opt.Disk, false); err != nil { // a killed process left them
 			return false, err
 		}
-		s.spares = segment.NewSpares(s.dir.Recycle(), s.opt.Disk)
+		s.spares = segment.NewSpares(s.dir.Recycle(), s.opt.Disk, s.opt.CommitLogFileBytes)
 	}
 	s.reaper = segment.NewReaper(segment.ReaperOptions{
 		Destroy: s.opt.Destroy, BytesPerSecond: s.opt.DestroyBytesPerSecond, Observe: s.opt.OnDestroy,

@@ -39,7 +39,7 @@ func newDestroying(t *testing.T, way Destruction, rate int64) *destroying {
 		},
 	}
 	if way == DestroyRecycle {
-		spares := NewSpares(filepath.Join(t.TempDir(), "recycle"), heap)
+		spares := NewSpares(filepath.Join(t.TempDir(), "recycle"), heap, spareBytes/2)
 		if err := spares.Prepare(); err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +288,7 @@ func TestSparesAreFewAndKnown(t *testing.T) {
 			t.Error("a file of an earlier process became a spare")
 		}
 	}
-	if got := entries(t, d.Reaper.opt.Spares.dir); len(got) != mostSpares || len(entries(t, dir)) != 0 {
+	if got := entries(t, d.Reaper.opt.Spares.dir); len(got) != 2 || len(entries(t, dir)) != 0 {
 		t.Errorf("spares %v, log %v", got, entries(t, dir))
 	}
 }
