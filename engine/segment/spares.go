@@ -10,9 +10,12 @@ import (
 	"sync/atomic"
 )
 
-// spareBytes bounds the disk space that waits to be used again. Two files may wait
-// whatever their size: deletion comes in batches.
-const spareBytes = 1 << 30
+// spareBytes bounds the disk space that waits to be used again, mostSpares the files. Two
+// may wait whatever their size: deletion comes in batches.
+const (
+	spareBytes = 1 << 30
+	mostSpares = 16
+)
 
 // Spares are files that their log has no use for any more and that will be its
 // next ones: their blocks are there, written once, and need neither be freed nor
@@ -31,7 +34,7 @@ const spareBytes = 1 << 30
 type Spares struct {
 	dir  string // immutable
 	disk Disk   // immutable
-	most int    // immutable; files that may wait
+	most int64  // immutable; files that may wait
 
 	mu       sync.Mutex
 	promised map[string]bool // guarded by mu; paths of renamed files that are still in use
@@ -44,7 +47,7 @@ type Spares struct {
 
 // NewSpares returns spares of fileBytes each that take no file before Prepare.
 func NewSpares(dir string, disk Disk, fileBytes int64) *Spares {
-	return &Spares{dir: dir, disk: disk, most: max(2, int(spareBytes/fileBytes)), promised: make(map[string]bool)}
+	return &Spares{dir: dir, disk: disk, most: max(2, min(spareBytes/fileBytes, mostSpares)), promised: make(map[string]bool)}
 }
 
 // Prepare makes the directory, if need be. Whatever the log holds by then has to be
@@ -90,7 +93,7 @@ func RemoveSpares(dir string, disk Disk, all bool) error {
 func (s *Spares) promise(path string) (spare string, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.prepared || s.closed || len(s.promised)+len(s.waiting) >= s.most {
+	if !s.prepared || s.closed || int64(len(s.promised)+len(s.waiting)) >= s.most {
 		return "", false, nil
 	}
 	spare = filepath.Join(s.dir, filepath.Base(path))
