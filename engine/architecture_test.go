@@ -26,7 +26,7 @@ var picture = map[string][]string{
 	"engine/storedir":      {"engine/fsutil"},
 	"engine/segment":       {"engine/mmap", "engine/fsutil", "engine/stats"},
 	"engine/commitlog":     {"engine/segment", "engine/mmap", "engine/message", "engine/service", "engine/stats"},
-	"engine/consumequeue":  {"engine/segment", "engine/mmap"},
+	"engine/consumequeue":  {"engine/segment", "engine/mmap", "engine/fsutil"},
 	"engine/index":         {"engine/segment", "engine/mmap", "engine/message"},
 	"engine/audit":         {"engine/message", "engine/consumequeue", "engine/index", "engine/storedir", "engine/fsutil"},
 	"engine": {

@@ -19,7 +19,8 @@ const (
 // milliseconds: with Lower that of the first message stored then or later, or
 // the next offset if all are older; with Upper that of the last message stored
 // then or earlier, or the first offset if all are younger. An unknown queue
-// gives 0. It fails with ErrNoDispatch, and with ErrClosing when the store closes.
+// gives 0. It fails with ErrNoDispatch, with ErrClosing when the store closes, and if
+// a file of the queue cannot be opened.
 func (s *Store) OffsetByTime(topic string, queueID int32, timeMs int64, bound Bound) (int64, error) {
 	if s.queues == nil {
 		return 0, fmt.Errorf("offset by time in %s/%d: %w", topic, queueID, ErrNoDispatch)
@@ -28,9 +29,12 @@ func (s *Store) OffsetByTime(topic string, queueID int32, timeMs int64, bound Bo
 	if q == nil {
 		return 0, nil
 	}
-	offset := q.SearchByTime(timeMs, bound, s.storeTime)
+	offset, err := q.SearchByTime(timeMs, bound, s.storeTime)
 	if s.isClosing() { // store times may have been gone with the store
-		return 0, fmt.Errorf("offset by time in %s/%d: %w", topic, queueID, ErrClosing)
+		err = ErrClosing
+	}
+	if err != nil {
+		return 0, fmt.Errorf("offset by time in %s/%d: %w", topic, queueID, err)
 	}
 	return offset, nil
 }

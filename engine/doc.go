@@ -51,7 +51,7 @@
 //
 // # Opening
 //
-//	load.go         lock ─► abort marker, checkpoint ─► log files, queues, index: only looked at
+//	load.go         lock ─► abort marker, checkpoint ─► queues, log files, index: only looked at
 //	recoverfrom.go  where to begin: the first place that may lack something      (pure)
 //	commitlog/scan.go      verify the log from that file on, several files at a time
 //	verdict.go      where the log ends, and what in it is damaged                (pure)
@@ -59,7 +59,9 @@
 //	reconcile.go    dispatch what queues and index lack, by catchup.go ─► services
 //
 // Nothing is read before the lock is held, and nothing is changed before it is
-// decided: what is refused is as it was.
+// decided: what is refused is as it was. Of a queue the end is read; its files are
+// opened and mapped when somebody uses them, so that a start with thousands of queues
+// costs a few system calls for each.
 //
 // The checkpoint has times, which RocketMQ reads, and behind them positions in the
 // log: up to where it is durable (noted with every sync), up to where all queues

@@ -99,13 +99,23 @@ func (s *Store) load() error {
 	return nil
 }
 
-// open opens log, queues and index, without a change to any.
+// open loads queues, log and index, without a change to any.
 func (l *loading) open() (d directory, err error) {
 	s, p := l.store, l.saved.Positions
 	d = directory{
 		clean: l.clean, saved: l.saved, rule: s.opt.RecoverFrom, indexSafe: s.opt.MessageIndexSafe == On,
 		dispatch: s.opt.Dispatch == On, index: s.opt.Dispatch == On && s.opt.Index == On, indexEnd: -1,
 	}
+	start := time.Now()
+	if d.dispatch {
+		s.queues, err = consumequeue.LoadTable(s.dir.ConsumeQueue(), s.opt.consumeQueue(s.optional, s.reaper, l.clean, p.QueuesDurable))
+		if err != nil {
+			return d, err
+		}
+		d.queuesWhole, d.queuesEnd = s.queues.Sum(p.QueuesDurable) == p.QueuesSum, s.queues.MaxPhysical()
+		s.recovery.Queues, s.recovery.QueuesNs = len(s.queues.All()), time.Since(start).Nanoseconds()
+	}
+	s.sayMappings()
 	options := s.opt.commitLog(s.optional, s.reaper)
 	options.Beat, options.Durable = s.beat, s.checkpoint.logDurable
 	if s.log, err = commitlog.Open(s.dir.CommitLog(), options); err != nil {
@@ -114,12 +124,6 @@ func (l *loading) open() (d directory, err error) {
 	if d.heads, err = s.log.Heads(); err != nil || !d.dispatch {
 		return d, err
 	}
-	start := time.Now()
-	if s.queues, err = consumequeue.LoadTable(s.dir.ConsumeQueue(), s.opt.consumeQueue(s.optional, s.reaper, l.clean, p.QueuesDurable)); err != nil {
-		return d, err
-	}
-	d.queuesWhole, d.queuesEnd = s.queues.Sum(p.QueuesDurable) == p.QueuesSum, s.queues.MaxPhysical()
-	s.recovery.Queues, s.recovery.QueuesNs = len(s.queues.All()), time.Since(start).Nanoseconds()
 	if d.index {
 		start = time.Now()
 		if s.index, err = index.Load(s.dir.Index(), s.opt.index(s.optional, s.reaper, l.clean, l.saved.IndexMs, s.services.wakeIndex)); err != nil {

@@ -1,8 +1,7 @@
 package engine
 
 import (
-	"io/fs"
-	"path/filepath"
+	"os"
 	"strings"
 
 	"commitlab/engine/fsutil"
@@ -11,7 +10,7 @@ import (
 // A mappingNeed is how many mappings the files of a store take.
 type mappingNeed struct {
 	Log     int // files of the commit log
-	Queues  int // files of consume queues, extended ones among them
+	Queues  int // files of consume queues
 	Index   int // files of the index
 	Ahead   int // files that may be made before one of these goes
 	Program int // what is no file of the store
@@ -23,51 +22,47 @@ const programMappings = 256
 // Total is the sum.
 func (n mappingNeed) Total() int { return n.Log + n.Queues + n.Index + n.Ahead + n.Program }
 
-// mappingNeed counts the files that Open is about to map, and estimates what
-// follows: the log grows to maxLogBytes, if that is set, and each queue, the index
-// and the log begin a file more before an older one goes. It only reads names, so
-// that it can be said before the first mapping fails. What cannot be read is not
-// counted: that is for those to say who open it.
+// mappingNeed counts the files that Open is about to map, and those of queues, which
+// readers map one by one, and estimates what follows: the log grows to maxLogBytes, if
+// that is set, and each queue, the index and the log begin a file more before an older
+// one goes. Of log and index it only reads names. What cannot be read is not counted:
+// that is for those to say who open it.
 func (s *Store) mappingNeed() mappingNeed {
 	n := mappingNeed{Program: programMappings}
-	n.Log, _ = countFiles(s.dir.CommitLog())
+	n.Log = countFiles(s.dir.CommitLog())
 	if most := s.opt.MaxLogBytes; most > 0 {
 		n.Log = max(n.Log, int((most+s.opt.CommitLogFileBytes-1)/s.opt.CommitLogFileBytes))
 	}
 	n.Ahead = 2 // the next file of the log, and one that is being retired
-	if s.opt.Dispatch == On {
+	if s.queues != nil {
 		var queues int
-		n.Queues, queues = countFiles(s.dir.ConsumeQueue())
+		n.Queues, queues = s.queues.Files()
 		n.Ahead += queues
 		if s.opt.Index == On {
-			n.Index, _ = countFiles(s.dir.Index())
+			n.Index = countFiles(s.dir.Index())
 			n.Ahead++
 		}
 	}
 	return n
 }
 
-// countFiles counts the files below dir, and the directories that hold any.
-func countFiles(dir string) (files, dirs int) {
-	last := ""
-	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
-			return nil // an entry that cannot be read is passed over
+// countFiles counts the files in dir.
+func countFiles(dir string) (files int) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			files++
 		}
-		files++
-		if parent := filepath.Dir(path); parent != last {
-			dirs, last = dirs+1, parent
-		}
-		return nil
-	})
-	return files, dirs
+	}
+	return files
 }
 
 // nearPercent is how much of the limit may be needed without a warning.
 const nearPercent = 80
 
 // sayMappings warns if the files of the store come near the number of mappings that
-// the system allows. Where it tells no limit nothing is said.
+// the system allows. Where it tells no limit nothing is said. It is called once the
+// queues are loaded, which maps nothing, and before the first mapping is made.
 func (s *Store) sayMappings() {
 	ask := s.opt.MapCountLimit
 	if ask == nil {

@@ -19,7 +19,9 @@ func (s *Store) reconcile(l *loading) error {
 		}
 	}
 	d.repair, d.queuesFrom = false, 0
-	s.queues.CorrectMin(first)
+	if err := s.queues.CorrectMin(first); err != nil {
+		return err
+	}
 	s.resumeQueueOffsets()
 	return nil
 }

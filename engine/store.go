@@ -80,7 +80,6 @@ func Open(dir string, o Options) (*Store, error) {
 	if s.lock, err = fsutil.AcquireLock(s.dir.Lock()); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
-	s.sayMappings() // before the first of them is made
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", dir, err), s.release(), s.lock.Release())
 	}

@@ -115,6 +115,9 @@ func (d *dispatcher) cutDeletions(end int64, dir storedir.Layout) error {
 // finishDeletions removes the queues of topics whose deletion a crash interrupted:
 // those with nothing from after it.
 func (d *dispatcher) finishDeletions() error {
+	if len(d.deleted) == 0 {
+		return nil
+	}
 	newest := make(map[string]int64) // topic: log offset behind its last record with a unit
 	for _, e := range d.queues.All() {
 		newest[e.Topic] = max(newest[e.Topic], e.MaxPhysical())

@@ -4,12 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"sort"
+	"sync/atomic"
 )
 
 // Below returns the queue offset behind the last unit of a record that ends at or
 // below a log offset. Without such a unit it is 0, or, if the first file of the queue
 // does not begin at 0, the offset of the first message: such units may have been in
-// files that were deleted. It does not depend on Min.
+// files that were deleted. It does not depend on Min. A file that is to be looked at
+// and cannot be opened counts as none.
 //
 // Note: a queue may also start in a later file, where a deleted topic comes back, and
 // does not tell that from a deletion of files. It then counts for log offsets below
@@ -23,6 +25,9 @@ func (q *Queue) Below(physical int64) int64 {
 	}
 	if u.End() <= physical {
 		return last + 1
+	}
+	if q.files.Use() != nil {
+		return 0
 	}
 	first := files[0].Base() / UnitBytes
 	// Pre-fill units stand for the last message before them.
@@ -50,15 +55,16 @@ func (q *Queue) Below(physical int64) int64 {
 //
 // Note: a simple hash will not do. Two queues that lack one unit each must not
 // cancel out in the sum.
-func (t *Table) Sum(physical int64) (sum uint64) {
-	var text []byte
-	for _, e := range t.All() {
+func (t *Table) Sum(physical int64) uint64 {
+	var sum atomic.Uint64
+	eachParallel(t.All(), func(e *Entry) error {
 		if n := e.Below(physical); n > 0 {
-			text = binary.BigEndian.AppendUint32(append(text[:0], e.Topic...), uint32(e.ID))
+			text := binary.BigEndian.AppendUint32([]byte(e.Topic), uint32(e.ID))
 			text = binary.BigEndian.AppendUint64(text, uint64(n))
 			digest := sha256.Sum256(text)
-			sum += binary.BigEndian.Uint64(digest[:])
+			sum.Add(binary.BigEndian.Uint64(digest[:]))
 		}
-	}
-	return sum
+		return nil
+	})
+	return sum.Load()
 }

@@ -104,7 +104,7 @@ func BenchmarkSearchByTime(b *testing.B) {
 	b.ReportAllocs()
 	at := int64(0)
 	for b.Loop() {
-		if got := q.SearchByTime(at*recordBytes, Lower, storeTime); got != at {
+		if got, err := q.SearchByTime(at*recordBytes, Lower, storeTime); got != at || err != nil {
 			b.Fatal(got)
 		}
 		at = (at + 7919) % units

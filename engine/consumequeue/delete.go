@@ -18,7 +18,11 @@ import (
 // and is off the queue, and its space is free with the last Release, or by force
 // in a Reap.
 func (q *Queue) DeleteBefore(minPhysical int64, now time.Time) (deleted int, err error) {
-	live := q.CorrectMin(minPhysical) * UnitBytes
+	first, err := q.CorrectMin(minPhysical)
+	if err != nil {
+		return 0, err
+	}
+	live := first * UnitBytes
 	files := q.files.Files()
 	for _, f := range files[:max(len(files)-1, 0)] {
 		if f.End() > live {

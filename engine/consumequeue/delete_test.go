@@ -43,7 +43,7 @@ func TestDeleteTakesFilesBelowTheLogButNeverTheLast(t *testing.T) {
 		wantRange(t, q, c.min, 17)
 		put(t, q, 0, 20) // those below are gone for good
 		q = reopen(t, q, o)
-		q.CorrectMin(c.minPhysical)
+		corrected(t, q, c.minPhysical)
 		wantRange(t, q, max(c.min, min(20, (c.minPhysical+99)/100)), 20)
 	}
 }

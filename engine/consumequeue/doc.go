@@ -41,10 +41,27 @@
 // neither case anything is written. Bytes are stored first, then MaxPhysical and
 // Max are raised, so that a failed Put can be repeated.
 //
+// # Opening
+//
+// A store may have thousands of queues, most of them at rest. So Open asks little of
+// the system for each: its directory is listed, with the sizes of the files, and of
+// those in doubt the units are read, with pread. What stands at both ends is kept, and
+// answers all that a start, a clean end and a deletion ask. Files are opened and
+// mapped, one by one, when they are first used:
+//
+//	LoadTable ─► Sum, CorrectMin, Settle ─► … ─► Sync, Sum, Close    no file is opened
+//	                                        ├──► Read, Units, Put    the file they need
+//	                                        └──► search, cut         all files of the queue
+//
+// What is wrong with names, sizes or units is found by Open. What becomes wrong
+// afterwards, and want of descriptors or mappings, is an error of the first use, which
+// changes nothing and may be tried again.
+//
 // # After a crash
 //
 // Open finds the end of a queue by its units alone: the first that is zero, torn
-// or out of order in the log ends it. Two things it cannot see: units that point
+// or out of order in the log ends it. What lies behind is made zeros before the first
+// unit is stored there, at the latest by a Sync of all units. Two things it cannot see: units that point
 // behind the end of the log, which is what TruncateTo is for, and a tags code of
 // which only a part reached the disk. Whoever recovers a store must therefore
 // dispatch the log again, at least from the last sync of the queues on: Put

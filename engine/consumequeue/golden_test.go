@@ -109,7 +109,7 @@ func TestGoldenQueuesReadAsTheJavaStoreReadsThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, e := range table.All() {
-				e.CorrectMin(meta.MinPhysical)
+				corrected(t, e.Queue, meta.MinPhysical)
 			}
 			units := compareGolden(t, table, expect, meta)
 			if units < 300 {
@@ -246,7 +246,7 @@ func TestGoldenSearchByTimeAgreesWhereTheJavaStoreIsExact(t *testing.T) {
 			o, _ := onHeap(goldenUnits)
 			table := openTable(t, root, o)
 			for _, e := range table.All() {
-				e.CorrectMin(expect[0].MinPhysical)
+				corrected(t, e.Queue, expect[0].MinPhysical)
 			}
 			log := storeTimes{}
 			for _, line := range expect {
@@ -260,7 +260,7 @@ func TestGoldenSearchByTimeAgreesWhereTheJavaStoreIsExact(t *testing.T) {
 				if want.Type != "byTime" || q == nil {
 					continue
 				}
-				lower, upper := q.SearchByTime(want.Timestamp, Lower, log.of), q.SearchByTime(want.Timestamp, Upper, log.of)
+				lower, upper := searched(t, q, want.Timestamp, Lower, log.of), searched(t, q, want.Timestamp, Upper, log.of)
 				if lower < q.Min() || lower > q.Max() || upper < q.Min() || upper > q.Max() {
 					t.Errorf("%s/%d at %d: %d and %d, queue is [%d, %d)", want.Topic, want.QueueID, want.Timestamp, lower, upper, q.Min(), q.Max())
 				}

@@ -160,6 +160,26 @@ func put(t testing.TB, q *Queue, from, to int64) {
 	}
 }
 
+// corrected is CorrectMin of a queue whose files can be opened.
+func corrected(t testing.TB, q *Queue, minPhysical int64) int64 {
+	t.Helper()
+	first, err := q.CorrectMin(minPhysical)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return first
+}
+
+// searched is SearchByTime of a queue whose files can be opened.
+func searched(t testing.TB, q *Queue, timeMs int64, bound Bound, storeTime func(Unit) (int64, bool)) int64 {
+	t.Helper()
+	offset, err := q.SearchByTime(timeMs, bound, storeTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return offset
+}
+
 // wantRange asserts the watermarks, and that the messages between are those of
 // unit.
 func wantRange(t testing.TB, q *Queue, lo, hi int64) {

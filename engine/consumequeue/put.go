@@ -128,6 +128,7 @@ func (q *Queue) reset(offset int64) error {
 	if err := q.held.dropAll(q.files, time.Now()); err != nil {
 		return fmt.Errorf("reset consume queue %s: %w", q.dir, err)
 	}
+	q.unerased = false
 	q.maxPhysical.Store(0)
 	if offset < q.max.Load() {
 		q.min.Store(offset)
@@ -138,8 +139,11 @@ func (q *Queue) reset(offset int64) error {
 }
 
 // tail returns the file that holds the place of Max, made if need be and filled
-// up to there.
+// up to there, with zeros behind.
 func (q *Queue) tail() (*segment.File, error) {
+	if err := q.erase(); err != nil {
+		return nil, err
+	}
 	end := q.max.Load() * UnitBytes
 	f := q.files.Last()
 	if f == nil || f.Full() {

@@ -184,7 +184,7 @@ func TestSkipOfAQueueWithoutLiveUnitsMovesMin(t *testing.T) {
 	o, _ := onHeap(5)
 	q := openQueue(t, t.TempDir(), o)
 	put(t, q, 0, 3)
-	q.CorrectMin(1000)
+	corrected(t, q, 1000)
 	if err := q.Skip(6); err != nil {
 		t.Fatal(err)
 	}

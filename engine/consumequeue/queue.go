@@ -22,7 +22,7 @@ type Options struct {
 	Clean bool
 	// Durable is the log offset such that the units of all records below were
 	// durable, if the store was not closed in order. Open trusts them, reads those
-	// behind, and erases what lies behind these.
+	// behind, and gives up what lies behind these.
 	Durable int64
 	Logger  *slog.Logger
 }
@@ -43,8 +43,13 @@ type Queue struct {
 	opt   *Options       // immutable
 	files *segment.Queue // safe for concurrent use
 
-	putMu  sync.Mutex // orders Put, Skip, Reset and what closes or cuts the queue
-	closed bool       // guarded by putMu
+	// What load has read, so that questions about the ends need no open file; immutable.
+	first, last message
+
+	putMu    sync.Mutex // orders Put, Skip, Reset and what closes, cuts or erases
+	closed   bool       // guarded by putMu
+	unerased bool       // guarded by putMu; see erase
+	eraseErr error      // guarded by putMu; the first failure of an erase
 
 	// Watermarks; written under putMu, but min is also raised by CorrectMin.
 	min         atomic.Int64 // queue offset
@@ -59,8 +64,12 @@ type Queue struct {
 
 // Open loads the queue in dir, which is made if absent, and finds its end. Files
 // with a wrong size, or missing between others, are an error and nothing is
-// changed; units that make no sense end the queue there.
-func Open(dir string, o Options) (*Queue, error) { return open(dir, &o) }
+// changed; units that make no sense end the queue there. Files are opened and
+// mapped when they are first used.
+func Open(dir string, o Options) (*Queue, error) {
+	o.Files.Late = true
+	return open(dir, &o)
+}
 
 func open(dir string, o *Options) (*Queue, error) {
 	q, err := load(dir, o)
@@ -105,7 +114,8 @@ func (q *Queue) Max() int64 { return q.max.Load() }
 // none. It is raised before Max, and deleting the unit's file does not lower it.
 func (q *Queue) MaxPhysical() int64 { return q.maxPhysical.Load() }
 
-// Files is the number of files, each of which costs a mapping and a descriptor.
+// Files is the number of files, each of which costs a mapping and a descriptor once
+// it was used.
 func (q *Queue) Files() int { return len(q.files.Files()) + q.held.count() }
 
 // raiseMin moves Min forward.

@@ -68,9 +68,9 @@ func TestReadersSeeWholeUnitsBesideEverythingElse(t *testing.T) {
 			if offset, u, ok := q.LastUnit(); ok && u != unit(offset) {
 				t.Errorf("last unit %d: %+v", offset, u)
 			}
-			at := q.SearchByTime((q.Min()+hi)/2*recordBytes, Lower, func(u Unit) (int64, bool) { return u.PhysicalOffset, true })
-			if at > q.Max() {
-				t.Errorf("search went to %d of %d", at, q.Max())
+			at, err := q.SearchByTime((q.Min()+hi)/2*recordBytes, Lower, func(u Unit) (int64, bool) { return u.PhysicalOffset, true })
+			if at > q.Max() || err != nil {
+				t.Errorf("search went to %d of %d (%v)", at, q.Max(), err)
 			}
 		},
 		func() {

@@ -1,6 +1,8 @@
 package consumequeue
 
 import (
+	"errors"
+	"fmt"
 	"iter"
 
 	"commitlab/engine/mmap"
@@ -9,7 +11,7 @@ import (
 
 // Read returns the unit of the message at a queue offset. It is false below Min,
 // from Max on, where only a pre-fill unit stands, and if the file was deleted
-// meanwhile or cannot be read. It allocates nothing.
+// meanwhile or cannot be read. It allocates nothing, but for the first use of a file.
 func (q *Queue) Read(offset int64) (Unit, bool) {
 	if offset < q.min.Load() || offset >= q.max.Load() {
 		return Unit{}, false
@@ -24,13 +26,33 @@ func (q *Queue) at(offset int64) (Unit, error) {
 	if f == nil || !f.Available() {
 		return Unit{}, ErrNotFound
 	}
-	view, err := f.View(offset*UnitBytes-f.Base(), UnitBytes)
+	if !f.Opened() { // as long as it is not, nothing in it has changed since load
+		for _, known := range [...]message{q.first, q.last} {
+			if known.offset == offset && known.ok() {
+				return known.unit, nil
+			}
+		}
+	}
+	view, err := viewOf(f, offset*UnitBytes-f.Base(), UnitBytes)
 	if err != nil {
-		return Unit{}, ErrNotFound
+		return Unit{}, err
 	}
 	u, err := decode(view.Bytes())
 	view.Release()
 	return u, err
+}
+
+// viewOf returns a range of f, which is opened if need be. It is ErrNotFound if the
+// file is just being deleted.
+func viewOf(f *segment.File, pos, n int64) (segment.View, error) {
+	if err := f.Use(); err != nil && !errors.Is(err, segment.ErrClosed) {
+		return segment.View{}, fmt.Errorf("consume queue: %w", err)
+	}
+	v, err := f.View(pos, n)
+	if err != nil {
+		return segment.View{}, ErrNotFound
+	}
+	return v, nil
 }
 
 // decode reads one unit from mapped bytes.
@@ -50,7 +72,8 @@ type Units struct {
 // lie in one file and below Max, at least one. Pre-fill units may be among them.
 // Outside of [Min, Max), and if the file is just being deleted, it is
 // ErrNotFound. The pages were touched: bytes that the disk cannot give are an
-// error here. It allocates nothing unless it fails.
+// error here, and so is a file that cannot be opened at its first use. It allocates
+// nothing unless it fails or is that use.
 func (q *Queue) Units(from int64, limit int) (Units, error) {
 	end := q.max.Load()
 	if from < q.min.Load() || from >= end || limit <= 0 {
@@ -67,9 +90,9 @@ func (q *Queue) span(from, to int64) (Units, error) {
 		return Units{}, ErrNotFound
 	}
 	pos := from*UnitBytes - f.Base()
-	view, err := f.View(pos, min((to-from)*UnitBytes, f.ReadPosition()-pos))
+	view, err := viewOf(f, pos, min((to-from)*UnitBytes, f.ReadPosition()-pos))
 	if err != nil {
-		return Units{}, ErrNotFound
+		return Units{}, err
 	}
 	if err := view.Touch(); err != nil {
 		view.Release()
@@ -106,7 +129,7 @@ func (u *Units) Revoked() bool { return u.view.Revoked() }
 func (u *Units) Release() { u.view.Release() }
 
 // LastUnit returns the unit of the last message and its queue offset, expired or
-// not.
+// not. It is false without one, and if the file cannot be read.
 func (q *Queue) LastUnit() (offset int64, u Unit, ok bool) {
 	return q.lastMessage(q.max.Load())
 }

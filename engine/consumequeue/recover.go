@@ -1,17 +1,16 @@
 package consumequeue
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-
-	"commitlab/engine/mmap"
-	"commitlab/engine/segment"
 )
 
 // recover finds the end of the units. Files whose units are durable are trusted:
 // all but the last used one of a queue that was closed in order, else those whose
 // records lie below Options.Durable. Of the others a power cut may have taken
-// pages in any order. Runs alone and changes nothing on disk.
+// pages in any order. Runs alone, changes nothing on disk, and leaves the files
+// unopened, but where there are fillers in place of messages.
 func (q *Queue) recover() error {
 	files := q.files.Files()
 	if len(files) == 0 {
@@ -28,17 +27,38 @@ func (q *Queue) recover() error {
 	if err != nil {
 		return err
 	}
-	end, err := q.scan(files, from)
+	s, err := scan(files, from, q.opt.Logger)
 	if err != nil {
 		return err
 	}
-	q.min.Store(files[0].Base() / UnitBytes)
-	q.place(end / UnitBytes)
+	if from > 0 {
+		u, err := peekUnit(files[0])
+		if err != nil {
+			return err
+		}
+		s.first = message{offset: files[0].Base() / UnitBytes, unit: u}
+	}
+	q.first, q.last, q.unerased = s.first, s.last, !q.opt.Clean && !s.zeros
+	end := s.end / UnitBytes
+	if from > 0 && (!s.first.ok() || !s.last.ok()) { // they stand where nothing was read
+		if err := q.files.Use(); err != nil {
+			return err
+		}
+		q.min.Store(files[0].Base() / UnitBytes)
+		q.place(end)
+		return nil
+	}
+	q.max.Store(end)
+	q.maxPhysical.Store(s.last.unit.End())
+	if q.min.Store(end); s.first.ok() {
+		q.min.Store(s.first.offset)
+	}
 	return nil
 }
 
-// settle gives up what lies behind the end of the units, durably. What a killed
-// process left in the page cache counts as not yet synced.
+// settle gives up what lies behind the end of the units, durably: files at once, what
+// is left in the last one with erase. What a killed process left in the page cache
+// counts as not yet synced.
 func (q *Queue) settle() error {
 	if len(q.files.Files()) == 0 {
 		return nil
@@ -47,79 +67,30 @@ func (q *Queue) settle() error {
 	if err := q.files.Truncate(end); err != nil {
 		return fmt.Errorf("cut at byte %d: %w", end, err)
 	}
-	if q.opt.Clean {
-		return nil
+	if !q.opt.Clean {
+		q.files.Unsync(q.Below(q.opt.Durable) * UnitBytes)
 	}
-	last := q.files.Last()
-	if err := last.Erase(end-last.Base(), true, &q.opt.Files); err != nil {
-		return err
-	}
-	q.files.Unsync(q.Below(q.opt.Durable) * UnitBytes)
 	return nil
 }
 
-// lastTrusted is the index of the last file that starts with the unit of a record
-// below a log offset, or 0: the units of all files before it are of such records.
-func lastTrusted(files []*segment.File, durable int64) (int, error) {
-	for i := len(files) - 1; i > 0; i-- {
-		n, end, err := scanFile(files[i], UnitBytes, 0)
-		if err != nil {
-			return 0, err
-		}
-		prefill := n > 0 && end == 0 // tells only whether the file is used at all
-		if n > 0 && end <= durable && (!prefill || durable == math.MaxInt64) {
-			return i, nil
-		}
+// erase makes zeros, durably, of what an abnormal exit left behind the end in the
+// last file, which load has not opened for that. It must be done before a unit is
+// stored: stale units must not come to stand right behind it. putMu is held.
+func (q *Queue) erase() error {
+	last := q.files.Last()
+	if !q.unerased || last == nil {
+		return nil
 	}
-	return 0, nil
-}
-
-// scan walks the units of files[from:] and returns the byte of the queue behind
-// the last one that makes sense.
-func (q *Queue) scan(files []*segment.File, from int) (end int64, err error) {
-	var logEnd int64
-	for i, f := range files[from:] {
-		n, last, err := scanFile(f, f.Size(), logEnd)
-		if err != nil {
-			return 0, err
-		}
-		logEnd, end = last, f.Base()+n
-		if n == f.Size() {
-			continue
-		}
-		for _, behind := range files[from+i+1:] {
-			if n, _, err := scanFile(behind, UnitBytes, 0); err == nil && n > 0 {
-				q.opt.Logger.Warn("consume queue is damaged; the units behind have to be built again from the log",
-					"file", f.Path(), "position", n, "lastFile", files[len(files)-1].Path())
-				break
-			}
-		}
-		break
+	if err := last.Use(); err != nil {
+		return fmt.Errorf("consume queue: %w", err)
 	}
-	return end, nil
-}
-
-// scanFile walks the units in the first limit bytes of f. It returns the position
-// behind the last unit that is valid and lies behind logEnd in the log, and the
-// log offset behind the last record.
-func scanFile(f *segment.File, limit, logEnd int64) (n, last int64, err error) {
-	view, err := f.View(0, limit)
-	if err != nil {
-		return 0, 0, err
+	if err := last.Erase(q.max.Load()*UnitBytes-last.Base(), true, &q.opt.Files); err != nil {
+		err = fmt.Errorf("erase behind the end of consume queue %s: %w", q.dir, err)
+		q.eraseErr = cmp.Or(q.eraseErr, err)
+		return err
 	}
-	defer view.Release()
-	defer mmap.Recover(&err, mmap.GuardFaults())
-	for b := view.Bytes(); len(b) >= UnitBytes; b = b[UnitBytes:] {
-		u := DecodeUnit(b)
-		if !u.IsPrefill() {
-			if !u.Valid() || u.PhysicalOffset < logEnd {
-				break
-			}
-			logEnd = u.End()
-		}
-		n += UnitBytes
-	}
-	return n, logEnd, nil
+	q.unerased = false
+	return nil
 }
 
 // place sets the watermarks of a queue that ends at an offset, keeping Min as far
@@ -139,6 +110,9 @@ func (q *Queue) TruncateTo(physical int64) error {
 	defer q.putMu.Unlock()
 	if q.maxPhysical.Load() <= physical {
 		return nil
+	}
+	if err := q.files.Use(); err != nil {
+		return fmt.Errorf("cut consume queue %s: %w", q.dir, err)
 	}
 	keep := q.max.Load()
 	for {
@@ -163,10 +137,13 @@ func (q *Queue) CutAt(offset int64) error {
 	if offset >= q.max.Load() {
 		return nil
 	}
+	if err := q.files.Use(); err != nil {
+		return fmt.Errorf("cut consume queue %s: %w", q.dir, err)
+	}
 	return q.cut(offset)
 }
 
-// cut makes offset the end of the queue; putMu is held.
+// cut makes offset the end of the queue, whose files are open; putMu is held.
 func (q *Queue) cut(offset int64) error {
 	files := q.files.Files()
 	if q.closed {
@@ -183,5 +160,6 @@ func (q *Queue) cut(offset int64) error {
 	if err := last.Erase(offset*UnitBytes-last.Base(), true, &q.opt.Files); err != nil {
 		return fmt.Errorf("cut consume queue %s at offset %d: %w", q.dir, offset, err)
 	}
+	q.unerased = false
 	return nil
 }

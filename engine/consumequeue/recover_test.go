@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"commitlab/engine/mmap"
-	"commitlab/engine/mmap/mmaptest"
 	"commitlab/engine/segment"
 )
 
@@ -318,16 +317,23 @@ func TestCutIsDurable(t *testing.T) {
 	wantRange(t, openQueue(t, after, o), 0, 3)
 }
 
-// A page that the disk cannot give is an error of Open, with the file.
-func TestOpenReportsUnreadablePages(t *testing.T) {
+// A page that the disk cannot give is an error of who asks for it first, with the file.
+func TestUnreadablePagesAreAnErrorOfTheirFirstUse(t *testing.T) {
 	perFile := int64(1024)
 	dir := writeFiles(t, perFile, 0, 1, unitsOf(0, perFile))
 	o := onDisk(perFile)
 	o.Files.Mapper = cutAfterMap{dir}
-	_, err := Open(dir, o)
+	q, err := Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
 	var fault *mmap.FaultError
-	if !errors.As(err, &fault) || !strings.HasPrefix(fault.File, dir) {
-		t.Errorf("open: %v", err)
+	if _, err := q.Units(perFile-2, 1); !errors.As(err, &fault) || !strings.HasPrefix(fault.File, dir) {
+		t.Errorf("units: %v", err)
+	}
+	if _, ok := q.Read(perFile - 2); ok {
+		t.Error("read a unit that is gone")
 	}
 }
 
@@ -550,30 +556,5 @@ func TestSumIsNotChangedByAQueueThatStartsLateBehind(t *testing.T) {
 		if got := late.Below(c.physical); got != c.want {
 			t.Errorf("below %d: got %d, want %d", c.physical, got, c.want)
 		}
-	}
-}
-
-func TestOpenThatFailsGivesEverythingBack(t *testing.T) {
-	full := errors.New("out of mappings")
-	o, heap := onHeap(4)
-	o.Clean = false
-	for op, mapped := range map[mmaptest.Op]int{mmaptest.OpMap: 0, mmaptest.OpSyncData: 3, mmaptest.OpWrite: 3} {
-		// Behind the end stands something, to be erased.
-		dir := writeFiles(t, 4, 0, 3, append(unitsOf(0, 10), Unit{}, unit(11)))
-		before := len(heap.Trace())
-		heap.Fail(op, full, 1)
-		if _, err := Open(dir, o); !errors.Is(err, full) {
-			t.Errorf("%s fails: %v", op, err)
-		}
-		unmapped := 0
-		for _, e := range heap.Trace()[before:] {
-			if e.Op == mmaptest.OpUnmap {
-				unmapped++
-			}
-		}
-		if unmapped != mapped {
-			t.Errorf("%s fails: %d mappings were made, %d removed", op, mapped, unmapped)
-		}
-		wantRange(t, openQueue(t, dir, o), 0, 10)
 	}
 }

@@ -38,7 +38,7 @@ func TestB63_SearchByTimeWithEqualTimesAcrossFiles(t *testing.T) {
 		for _, c := range []struct{ time, lower, upper int64 }{
 			{t0, 0, 0}, {t1, 0, 2}, {t2, 3, 2}, {t3, 3, 4}, {t4, 5, 4},
 		} {
-			lower, upper := q.SearchByTime(c.time, Lower, log.of), q.SearchByTime(c.time, Upper, log.of)
+			lower, upper := searched(t, q, c.time, Lower, log.of), searched(t, q, c.time, Upper, log.of)
 			if lower != c.lower || upper != c.upper {
 				t.Errorf("%d units to a file, time %d: lower %d, upper %d; expected %d, %d", perFile, c.time, lower, upper, c.lower, c.upper)
 			}
@@ -49,14 +49,14 @@ func TestB63_SearchByTimeWithEqualTimesAcrossFiles(t *testing.T) {
 func TestSearchByTimeStaysWithinTheQueue(t *testing.T) {
 	q, log := withTimes(t, 3, nil)
 	for _, bound := range []Bound{Lower, Upper} {
-		if got := q.SearchByTime(5, bound, log.of); got != 0 {
+		if got := searched(t, q, 5, bound, log.of); got != 0 {
 			t.Errorf("empty queue: %d", got)
 		}
 	}
 	q, log = withTimes(t, 3, []int64{10, 20, 30, 40, 50})
-	q.CorrectMin(2 * recordBytes)
+	corrected(t, q, 2*recordBytes)
 	for _, c := range []struct{ time, lower, upper int64 }{{5, 2, 2}, {20, 2, 2}, {35, 3, 2}, {99, 5, 4}} {
-		lower, upper := q.SearchByTime(c.time, Lower, log.of), q.SearchByTime(c.time, Upper, log.of)
+		lower, upper := searched(t, q, c.time, Lower, log.of), searched(t, q, c.time, Upper, log.of)
 		if lower != c.lower || upper != c.upper {
 			t.Errorf("time %d: lower %d, upper %d; expected %d, %d", c.time, lower, upper, c.lower, c.upper)
 		}
@@ -90,10 +90,10 @@ func TestSearchByTimeAgreesWithAWalk(t *testing.T) {
 				upper = int64(n)
 			}
 		}
-		if got := q.SearchByTime(at, Lower, log.of); got != lower {
+		if got := searched(t, q, at, Lower, log.of); got != lower {
 			rt.Errorf("lower of %d in %v: %d, expected %d", at, times, got, lower)
 		}
-		if got := q.SearchByTime(at, Upper, log.of); got != upper {
+		if got := searched(t, q, at, Upper, log.of); got != upper {
 			rt.Errorf("upper of %d in %v: %d, expected %d", at, times, got, upper)
 		}
 	})
@@ -105,7 +105,7 @@ func TestB13_AllExpired(t *testing.T) {
 	o, _ := onHeap(100)
 	q := openQueue(t, t.TempDir(), o)
 	put(t, q, 0, 250)
-	if got := q.CorrectMin(250 * recordBytes); got != 250 {
+	if got := corrected(t, q, 250*recordBytes); got != 250 {
 		t.Errorf("CorrectMin %d", got)
 	}
 	wantRange(t, q, 250, 250)
@@ -119,7 +119,7 @@ func TestB17_ReaderFindsTheWayPastExpiredUnits(t *testing.T) {
 	o, _ := onHeap(300)
 	q := openQueue(t, t.TempDir(), o)
 	put(t, q, 0, 1000)
-	q.CorrectMin(600 * recordBytes)
+	corrected(t, q, 600*recordBytes)
 	if _, err := q.Units(0, 32); err != ErrNotFound {
 		t.Errorf("units at 0: %v", err)
 	}
@@ -145,10 +145,10 @@ func TestMinIsTheFirstUnitTheLogStillHas(t *testing.T) {
 			q := openQueue(t, t.TempDir(), o)
 			put(t, q, first, 20)
 			want := min(max(first, (minPhysical+recordBytes-1)/recordBytes), 20)
-			if got := q.CorrectMin(minPhysical); got != want {
+			if got := corrected(t, q, minPhysical); got != want {
 				t.Fatalf("log starts at %d: min %d, expected %d", minPhysical, got, want)
 			}
-			if got := q.CorrectMin(0); got != want {
+			if got := corrected(t, q, 0); got != want {
 				t.Fatalf("min went back from %d to %d", want, got)
 			}
 			wantRange(t, q, want, 20)
@@ -161,7 +161,7 @@ func TestAddressBoundsAreThoseOfLiveUnits(t *testing.T) {
 	o, _ := onHeap(5)
 	q := openQueue(t, t.TempDir(), o)
 	put(t, q, 0, 3)
-	if _, _, ok := q.AddressBounds(); ok {
+	if _, _, ok, err := q.AddressBounds(); ok || err != nil {
 		t.Error("addresses in a queue without")
 	}
 	for n := int64(3); n < 12; n++ {
@@ -173,9 +173,9 @@ func TestAddressBoundsAreThoseOfLiveUnits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	q.CorrectMin(5 * recordBytes)
-	lowest, highest, ok := q.AddressBounds()
-	if !ok || lowest != extAddress(60) || highest != extAddress(100) {
-		t.Errorf("%d, %d, %v", lowest, highest, ok)
+	corrected(t, q, 5*recordBytes)
+	lowest, highest, ok, err := q.AddressBounds()
+	if !ok || lowest != extAddress(60) || highest != extAddress(100) || err != nil {
+		t.Errorf("%d, %d, %v (%v)", lowest, highest, ok, err)
 	}
 }

@@ -12,14 +12,19 @@ const pageBytes = 4096
 
 // Sync makes units durable and returns how many bytes that were: those of each
 // file that is full or has at least leastPages dirty pages of 4096 bytes; with 0
-// all units put before the call. After a failed sync it fails for good, with
-// [ErrSyncFailed], so that no checkpoint can come to trust the queue; the next
+// all units put before the call, and zeros behind them. After a failed sync it fails
+// for good, with [ErrSyncFailed], so that no checkpoint can come to trust the queue; the next
 // start builds the units again.
 func (q *Queue) Sync(leastPages int) (synced int64, err error) {
 	q.syncMu.Lock()
 	defer q.syncMu.Unlock()
 	if q.syncErr != nil {
 		return 0, q.syncErr
+	}
+	if leastPages <= 0 {
+		if err := q.finishErase(); err != nil {
+			return 0, err
+		}
 	}
 	for _, f := range q.unsynced() {
 		if !due(f.Flushed(), f.ReadPosition(), f.Size(), int64(leastPages)) {
@@ -36,6 +41,22 @@ func (q *Queue) Sync(leastPages int) (synced int64, err error) {
 		}
 	}
 	return synced, nil
+}
+
+// finishErase does what Open has left to the first Put. One that failed, here or
+// there, counts as a failed sync: it syncs the file. syncMu is held.
+func (q *Queue) finishErase() error {
+	q.putMu.Lock()
+	defer q.putMu.Unlock()
+	if q.closed {
+		return nil
+	}
+	err := q.erase()
+	if q.eraseErr != nil {
+		q.syncErr = fmt.Errorf("%w: %w", ErrSyncFailed, q.eraseErr)
+		return q.syncErr
+	}
+	return err
 }
 
 // unsynced is the end of the list of files behind the last one that is durable as

@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -38,145 +35,12 @@ type Entry struct {
 	*Queue
 }
 
-// OpenTable loads all queues below root and settles them.
-func OpenTable(root string, o Options) (*Table, error) {
-	t, err := LoadTable(root, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.Settle(); err != nil {
-		t.Close()
-		return nil, err
-	}
-	return t, nil
-}
-
-// LoadTable opens all queues below root, <root>/<topic>/<queue id>/, several at a
-// time, and finds their ends. The root is made if absent. Entries that are no
-// queues are left alone with one warning each. If a queue cannot be opened none
-// is, and the error tells of each. But for an empty last file of a queue nothing is
-// changed; until Settle the queues may only be read.
-func LoadTable(root string, o Options) (*Table, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	t := &Table{root: root, opt: &o, queues: make(map[string]map[int32]*Queue), half: make(map[string]map[int32]*Queue)}
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return nil, fmt.Errorf("open consume queues: %w", err)
-	}
-	found, err := list(root, o.Logger)
-	if err != nil {
-		return nil, fmt.Errorf("open consume queues: %w", err)
-	}
-	progress := progress{logger: o.Logger, total: len(found), interval: progressInterval, last: time.Now()}
-	err = eachParallel(found, func(e *Entry) error {
-		q, err := load(t.dir(e.Topic, e.ID), t.opt)
-		e.Queue = q
-		progress.done(time.Now())
+// CorrectMin does [Queue.CorrectMin] on all queues.
+func (t *Table) CorrectMin(minPhysical int64) error {
+	return eachParallel(t.All(), func(e *Entry) error {
+		_, err := e.CorrectMin(minPhysical)
 		return err
 	})
-	for _, e := range found {
-		switch {
-		case e.Queue == nil:
-		case err != nil:
-			e.Close()
-		default:
-			t.insert(e)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
-}
-
-// Settle gives up what lies behind the ends of the queues of LoadTable, durably.
-func (t *Table) Settle() error {
-	return eachParallel(t.All(), func(e *Entry) error {
-		if err := e.settle(); err != nil {
-			return fmt.Errorf("recover consume queue %s: %w", e.dir, err)
-		}
-		return nil
-	})
-}
-
-// CorrectMin does [Queue.CorrectMin] on all queues.
-func (t *Table) CorrectMin(minPhysical int64) {
-	eachParallel(t.All(), func(e *Entry) error {
-		e.CorrectMin(minPhysical)
-		return nil
-	})
-}
-
-// list returns the queues below root by name, not yet opened.
-func list(root string, logger *slog.Logger) ([]Entry, error) {
-	topics, err := os.ReadDir(root)
-	if err != nil {
-		return nil, err
-	}
-	var found []Entry
-	for _, topic := range topics {
-		path := filepath.Join(root, topic.Name())
-		if !topic.IsDir() {
-			logger.Warn("ignoring an entry that is not a topic of consume queues", "path", path)
-			continue
-		}
-		ids, err := os.ReadDir(path)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range ids {
-			id, err := strconv.ParseInt(name.Name(), 10, 32)
-			if err != nil || !name.IsDir() || id < 0 || strconv.FormatInt(id, 10) != name.Name() {
-				logger.Warn("ignoring an entry that is not a consume queue", "path", filepath.Join(path, name.Name()))
-				continue
-			}
-			found = append(found, Entry{Topic: topic.Name(), ID: int32(id)})
-		}
-	}
-	return found, nil
-}
-
-// progressInterval is how often a long load says how far it is.
-const progressInterval = 5 * time.Second
-
-// progress counts the queues that are loaded.
-type progress struct {
-	logger   *slog.Logger
-	total    int
-	interval time.Duration
-
-	mu    sync.Mutex
-	count int       // guarded by mu
-	last  time.Time // guarded by mu; of the last line
-}
-
-func (p *progress) done(now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.count++
-	if now.Sub(p.last) >= p.interval {
-		p.last = now
-		p.logger.Info("loading consume queues", "loaded", p.count, "of", p.total)
-	}
-}
-
-// eachParallel calls f for all entries, several at a time, and joins the errors.
-func eachParallel(entries []Entry, f func(*Entry) error) error {
-	// More than processors: on a cold start most of the time is waiting for pages.
-	workers := min(max(8, 4*runtime.GOMAXPROCS(0)), len(entries))
-	errs := make([]error, len(entries))
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(entries); i = int(next.Add(1)) - 1 {
-				errs[i] = f(&entries[i])
-			}
-		})
-	}
-	group.Wait()
-	return errors.Join(errs...)
 }
 
 func (t *Table) dir(topic string, id int32) string {
@@ -261,6 +125,15 @@ func (t *Table) sort() (all []Entry) {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.ID, b.ID))
 	})
 	return all
+}
+
+// Files is the number of files of all queues, and of the queues; see [Queue.Files].
+func (t *Table) Files() (files, queues int) {
+	all := t.All()
+	for _, e := range all {
+		files += e.Files()
+	}
+	return files, len(all)
 }
 
 // MaxPhysical is the largest MaxPhysical of all queues, 0 without any.

@@ -72,5 +72,8 @@ func (f *File) CacheStat() (mmap.CacheStat, error) {
 		return mmap.CacheStat{}, ErrClosed
 	}
 	defer f.life.release()
+	if err := f.use(); err != nil {
+		return mmap.CacheStat{}, err
+	}
 	return f.region.CacheStat(0, f.size)
 }

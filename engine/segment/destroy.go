@@ -147,7 +147,9 @@ func (f *File) revoke() error {
 		return nil
 	}
 	f.end.work.Lock()
-	if f.end.unmapped { // the last reader has just gone
+	// Either the last reader has just gone, or there is no mapping, and it will be
+	// refused one.
+	if f.end.unmapped || !f.opened.Load() {
 		f.end.work.Unlock()
 		return nil
 	}
@@ -206,7 +208,7 @@ func (f *File) takeDownStep(way freeing) (worked bool, freed int64) {
 	unused, removed := e.unused, e.unlinked && e.spare == ""
 	e.mu.Unlock()
 	free := unused || f.revoked.Load() // nobody reaches the pages of the file
-	if free && removed && !e.closed && !e.rest {
+	if free && removed && f.opened.Load() && !e.closed && !e.rest {
 		if n := way.piece(f, f.size-e.freed); n > 0 {
 			e.freed += n
 			return true, n
@@ -222,6 +224,8 @@ func (f *File) closeStep(unused, free bool) (worked bool, freed int64) {
 	start := time.Now()
 	var err error
 	switch {
+	case unused && !f.opened.Load() && !e.closed: // there never was a mapping: the blocks went with the name
+		e.unmapped, e.closed, freed = true, true, f.size
 	case unused && !e.unmapped:
 		e.unmapped = true
 		if err = f.region.Unmap(); err != nil {

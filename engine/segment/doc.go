@@ -22,6 +22,10 @@
 //	   ─► Destroy: name unlinked, no new references ─► last Release ─► Reaper: unmap, free, close
 //	             └► recycled: renamed to a spare ─► last Release ─► Reaper: unmap, close ─► next file
 //
+// A file that is there when its queue is opened is opened and mapped at once or, with
+// Options.Late, by whoever needs its bytes first: until then it is a name, a size and
+// positions, and goes with its name.
+//
 // The bytes of a View stay mapped until its Release: a file is never unmapped
 // under a reader. A reader that holds on longer than the caller's patience does
 // not keep the disk space: Destroy then exchanges the pages under it for zeros

@@ -24,6 +24,9 @@ func (f *File) Erase(pos int64, all bool, o *Options) error {
 	if !all {
 		limit = min(pos+zeroProbeBytes, f.size)
 	}
+	if err := f.use(); err != nil {
+		return err
+	}
 	if zero, err := f.zeroUpTo(pos, limit); err != nil || zero {
 		return err
 	}
@@ -106,6 +109,9 @@ type Extent struct{ From, To int64 }
 // file system tells. For recovery: it asks the file, not the mapping, and must be
 // asked before the first look: a look makes pages ahead of it, and these count.
 func (f *File) Stored(pos, limit int64) (parts []Extent, err error) {
+	if err := f.use(); err != nil {
+		return nil, err
+	}
 	for pos < limit {
 		from, err := f.NextData(pos)
 		if err != nil {
@@ -127,4 +133,9 @@ func (f *File) Stored(pos, limit int64) (parts []Extent, err error) {
 
 // NextData returns the first position from pos on at which something may be stored;
 // the size of the file if there is nothing. See Stored.
-func (f *File) NextData(pos int64) (int64, error) { return f.disk.NextData(f.f, pos, f.size) }
+func (f *File) NextData(pos int64) (int64, error) {
+	if err := f.use(); err != nil {
+		return 0, err
+	}
+	return f.disk.NextData(f.f, pos, f.size)
+}

@@ -17,17 +17,21 @@ var ErrClosed = errors.New("segment: file is closed")
 
 // A File is one mapped file of a Queue.
 type File struct {
-	path string // immutable
-	base int64  // immutable; offset of the first byte within the log
-	size int64  // immutable
+	path string   // immutable
+	base int64    // immutable; offset of the first byte within the log
+	size int64    // immutable
+	opt  *Options // immutable
 
+	// Immutable once opened is true; see use.
+	opened atomic.Bool
 	f      *os.File
 	region mmap.Region
 	data   []byte // region.Bytes()
-	disk   Disk
-	stage  *stage // nil: appends store through the mapping
-	fresh  bool   // immutable; this process wrote all there is in it, since it was new
-	stale  bool   // immutable; what was not written shows bytes of a former life
+
+	disk  Disk
+	stage *stage // nil: appends store through the mapping
+	fresh bool   // immutable; this process wrote all there is in it, since it was new
+	stale bool   // immutable; what was not written shows bytes of a former life
 
 	prefetch bool // immutable; see Options.Prefetch
 
@@ -44,20 +48,17 @@ type File struct {
 	end ending
 }
 
-// newFile maps an already sized file. It takes f over, also on failure.
-func newFile(f *os.File, base int64, o *Options) (*File, error) {
-	region, err := o.Mapper.Map(f, o.FileBytes, mmap.ReadWrite)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("map %s (%d bytes): %w", f.Name(), o.FileBytes, err), f.Close())
-	}
-	file := &File{path: f.Name(), base: base, size: o.FileBytes, f: f, region: region, data: region.Bytes(), disk: o.Disk}
-	file.end.reaper = o.Reaper
-	file.life.init(file.cleanup)
-	file.prefetch = o.Prefetch && o.Transient == nil
+// newFile is a file of which only the name is known. Nobody may use it before open or
+// attach, or else use.
+func newFile(path string, base int64, o *Options) *File {
+	f := &File{path: path, base: base, size: o.FileBytes, opt: o, disk: o.Disk}
+	f.end.reaper = o.Reaper
+	f.life.init(f.cleanup)
+	f.prefetch = o.Prefetch && o.Transient == nil
 	if o.Transient != nil {
-		file.stage = newStage(o.Transient)
+		f.stage = newStage(o.Transient)
 	}
-	return file, nil
+	return f
 }
 
 // Path is the name the file was opened under.
@@ -110,6 +111,9 @@ func (f *File) Reserve(n int64) ([]byte, error) {
 	if f.stage != nil {
 		return f.stage.reserve(pos, n)
 	}
+	if err := f.use(); err != nil {
+		return nil, err
+	}
 	return f.data[pos : pos+n : pos+n], nil
 }
 
@@ -136,13 +140,18 @@ func (f *File) Seal() {
 }
 
 // View returns [pos, pos+n) with a reference on the file. It fails when the
-// range is not wholly readable or the file is closed.
+// range is not wholly readable, the file is closed, or this is its first use and it
+// cannot be opened.
 func (f *File) View(pos, n int64) (View, error) {
 	if err := f.readable(pos, n); err != nil {
 		return View{}, err
 	}
 	if !f.life.hold() {
 		return View{}, ErrClosed
+	}
+	if err := f.use(); err != nil {
+		f.life.release()
+		return View{}, err
 	}
 	return View{file: f, bytes: f.data[pos : pos+n : pos+n]}, nil
 }
@@ -162,6 +171,9 @@ func (f *File) ReadAt(p []byte, pos int64) (int, error) {
 		return 0, ErrClosed
 	}
 	defer f.life.release()
+	if err := f.use(); err != nil {
+		return 0, err
+	}
 	return f.region.ReadAt(p, pos)
 }
 
@@ -169,6 +181,9 @@ func (f *File) ReadAt(p []byte, pos int64) (int, error) {
 // shows it when Write returns. For recovery, which runs alone: many pages are made in
 // this way for what a few first stores through the mapping cost.
 func (f *File) Write(p []byte, pos int64) error {
+	if err := f.use(); err != nil {
+		return err
+	}
 	if _, err := f.region.WriteAt(p, pos); err != nil {
 		return fmt.Errorf("write [%d, +%d) of %s: %w", pos, len(p), f.path, err)
 	}
@@ -235,7 +250,10 @@ func (f *File) Sync(path SyncPath) (int64, error) {
 		return 0, ErrClosed
 	}
 	defer f.life.release()
-	var err error
+	err := f.use()
+	if err != nil {
+		return 0, err
+	}
 	if path == SyncMsync {
 		err = f.region.Sync(from, to-from)
 	} else {
@@ -260,6 +278,9 @@ func (f *File) Sync(path SyncPath) (int64, error) {
 // SyncAll makes the whole file durable, whatever the positions say: recovery
 // does not know what a killed process had synced.
 func (f *File) SyncAll() error {
+	if err := f.use(); err != nil {
+		return err
+	}
 	if err := f.region.SyncData(0, f.size); err != nil {
 		return fmt.Errorf("sync %s: %w", f.path, err)
 	}
@@ -269,6 +290,9 @@ func (f *File) SyncAll() error {
 // SyncTo is SyncAll for the bytes below a position alone, by msync: pages behind it
 // that were only made are not written.
 func (f *File) SyncTo(pos int64) error {
+	if err := f.use(); err != nil {
+		return err
+	}
 	if err := f.region.Sync(0, pos); err != nil {
 		return fmt.Errorf("sync %s up to %d: %w", f.path, pos, err)
 	}

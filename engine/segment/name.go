@@ -4,11 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 )
 
 // FileName is the name of the file whose first byte has the given log offset:
 // 20 decimal digits.
-func FileName(base int64) string { return fmt.Sprintf("%020d", base) }
+func FileName(base int64) string { return fmt.Sprintf("%0*d", fileNameDigits, base) }
+
+const fileNameDigits = 20
+
+// parseFileName is the inverse of FileName.
+func parseFileName(name string) (base int64, ok bool) {
+	if len(name) != fileNameDigits || name[0] < '0' { // no sign
+		return 0, false
+	}
+	base, err := strconv.ParseInt(name, 10, 64)
+	return base, err == nil
+}
 
 // SyncName makes the blocks, the length and the name of a file durable that was made
 // with Options.SyncLater, unless a sync of its bytes has done so. The file behind it in

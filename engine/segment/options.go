@@ -172,6 +172,9 @@ type Options struct {
 	// Prefetch has the processor fetch the lines of the next record with every
 	// Publish; see mmap.PrefetchWrite.
 	Prefetch bool
+	// Late leaves files that are there when their queue is opened unopened until
+	// somebody uses them. Not with transient buffers, a Window or a Prealloc.
+	Late bool
 	// Transient, when not nil, supplies the buffers that appends go to before
 	// they are committed to the file.
 	Transient *Pool

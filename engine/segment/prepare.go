@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"commitlab/engine/fsutil"
 	"commitlab/engine/mmap"
@@ -52,8 +51,8 @@ func CreateWith(path string, base int64, head []byte, o *Options) (*File, error)
 			return fail(errors.Join(fmt.Errorf("sync directory of new file %s: %w", path, err), f.Close()))
 		}
 	}
-	file, err := newFile(f.File, base, o)
-	if err != nil {
+	file := newFile(path, base, o)
+	if err := file.attach(f.File); err != nil {
 		return fail(err)
 	}
 	file.fresh = true
@@ -104,19 +103,11 @@ func openAgain(path string, base int64, o *Options) (*File, error) {
 
 // Open maps an existing file of o.FileBytes bytes, all positions at its end.
 func Open(path string, base int64, o *Options) (*File, error) {
-	// Of a regular file the flag means nothing to the system. It spares the four calls
-	// that the os package needs to find out that there is nothing to poll.
-	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open log file: %w", err)
-	}
-	file, err := newFile(f, base, o)
-	if err != nil {
+	f := known(path, base, o)
+	if err := f.open(); err != nil {
 		return nil, err
 	}
-	file.setPositions(o.FileBytes)
-	file.advise(o.Advise, o)
-	return file, nil
+	return f, nil
 }
 
 // allocate gives f its length and its blocks. The length is set first: a crash

@@ -6,10 +6,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"commitlab/engine/fsutil"
 )
 
 // A Queue is the ordered list of files of one log, contiguous and of equal
@@ -23,7 +24,8 @@ type Queue struct {
 	mu    sync.Mutex
 }
 
-// OpenQueue loads the files of dir, which is made if absent. Every loaded file
+// OpenQueue loads the files of dir, which is made if absent, and opens them, unless
+// Options.Late leaves that to their first use. Every loaded file
 // has its positions at its end; the caller finds the real end and calls
 // Truncate. Entries that are not log files are left alone with one warning
 // each. An empty last file is what a crash during creation leaves: it is
@@ -64,14 +66,17 @@ func OpenQueue(dir string, o *Options, logger *slog.Logger) (*Queue, error) {
 	}
 	files := make([]*File, 0, len(found))
 	for _, e := range found {
-		f, err := Open(e.path, e.base, o)
-		if err != nil {
+		f := known(e.path, e.base, o)
+		files = append(files, f)
+		if o.Late {
+			continue
+		}
+		if err := f.open(); err != nil {
 			for _, g := range files {
 				g.Shutdown()
 			}
 			return nil, err
 		}
-		files = append(files, f)
 	}
 	q.files.Store(&files)
 	return q, nil
@@ -86,23 +91,19 @@ type entry struct {
 
 // list returns the log files of dir in ascending order of offset.
 func list(dir string, logger *slog.Logger) ([]entry, error) {
-	names, err := os.ReadDir(dir)
+	names, err := fsutil.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list log directory: %w", err)
 	}
 	var found []entry
-	for _, d := range names { // sorted by name, so by offset
-		path := filepath.Join(dir, d.Name())
-		base, err := strconv.ParseInt(d.Name(), 10, 64)
-		if err != nil || base < 0 || d.Name() != FileName(base) || d.IsDir() {
+	for _, e := range names { // sorted by name, so by offset
+		path := filepath.Join(dir, e.Name)
+		base, ok := parseFileName(e.Name)
+		if !ok || e.Dir {
 			logger.Warn("ignoring an entry that is not a log file", "path", path)
 			continue
 		}
-		info, err := d.Info()
-		if err != nil {
-			return nil, fmt.Errorf("stat log file: %w", err)
-		}
-		found = append(found, entry{path: path, base: base, size: info.Size()})
+		found = append(found, entry{path: path, base: base, size: e.Size})
 	}
 	return found, nil
 }
