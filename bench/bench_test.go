@@ -106,7 +106,7 @@ func benchmark(b *testing.B, root string, s scenario.Scenario, config string, wr
 		if op.Name == s.Ops[0] {
 			unit = ""
 		}
-		for _, p := range []float64{99, 99.9} {
+		for _, p := range []float64{50, 99, 99.9} {
 			if ns, ok := op.Service.Percentile(p); ok {
 				b.ReportMetric(float64(ns), fmt.Sprintf("%sp%v-ns/op", unit, p))
 			}
@@ -189,7 +189,7 @@ func repeat(instance measure.Instance, w *measure.Worker, n int) (done int, err 
 		if done%timedEvery == 0 {
 			err = w.Timed(instance)
 		} else {
-			err = instance.Op(w)
+			err = w.Do(instance)
 		}
 		if errors.Is(err, measure.ErrEnd) {
 			return done, nil

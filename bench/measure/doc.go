@@ -30,6 +30,9 @@
 // ended in the drain is. A closed loop has no due times: there the start decides,
 // and response, slip and lag do not exist.
 //
+// What the generator has to do for an operation before there is anything to ask is
+// no part of it: see Preparer.
+//
 // What a target does in goroutines of its own it records through Events. It can
 // also say there that it was doing something by which operations may have suffered;
 // those that overlapped are then told from the others (see Plan.Bystanders). What

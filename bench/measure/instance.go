@@ -31,6 +31,18 @@ type Instance interface {
 	Close() error
 }
 
+// Preparer is an optional part of an Instance: what the generator has to do for an
+// operation before there is anything to ask the target, such as choosing a key. A
+// random choice among many is a cache miss or two, as long as the shortest of
+// operations; within Op it would count as the target's time.
+type Preparer interface {
+	// Prepare is called before each Op, by the same worker, outside of every time
+	// that is measured: before the due time is waited for, and in a closed loop
+	// before the operation starts. The worker's N is not yet that of the operation,
+	// and there may be none to come. It must not observe or note anything.
+	Prepare(w *Worker)
+}
+
 // CounterSource is an optional part of an Instance: numbers sampled at each tick.
 type CounterSource interface {
 	// Counters returns a value that encodes to JSON. It is called from the run's

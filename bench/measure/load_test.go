@@ -245,6 +245,58 @@ func TestWarmupLastsUntilEnoughOperations(t *testing.T) {
 	}
 }
 
+// preparing is a target that takes its time to prepare.
+type preparing struct {
+	target
+	d         time.Duration
+	prepared  int  // calls of Prepare
+	ready     bool // since the last Op
+	unreadyOp bool
+}
+
+func (p *preparing) Prepare(*measure.Worker) {
+	time.Sleep(p.d)
+	p.prepared++
+	p.ready = true
+}
+
+func (p *preparing) Op(w *measure.Worker) error {
+	p.unreadyOp = p.unreadyOp || !p.ready
+	p.ready = false
+	return p.target.Op(w)
+}
+
+// Goal: what is prepared for an operation is no part of its times. Method: 3 ms of
+// preparation for 1 ms of service; 100 a second leave room for both.
+func TestPreparationIsNotMeasured(t *testing.T) {
+	for name, pacer := range map[string]pace.Pacer{"open": constant(t, 100), "closed": nil} {
+		t.Run(name, func(t *testing.T) {
+			inst := &preparing{target: target{op: serving(time.Millisecond)}, d: 3 * time.Millisecond}
+			plan := measure.Plan{Pacer: pacer, Workers: 1, Duration: 2 * time.Second}
+			virtually(t, inst, plan, nil, func(t *testing.T, o measure.Outcome, err error) {
+				ops := int(inst.ops.Load())
+				if err != nil || inst.unreadyOp || ops < 200 || inst.prepared < ops || inst.prepared > ops+1 {
+					t.Fatalf("error %v: %d operations, %d prepared, one not: %v; want each prepared", err, ops, inst.prepared, inst.unreadyOp)
+				}
+				if got := percentile(o.Ops[0].Service, 50); !near(got, time.Millisecond) {
+					t.Errorf("service p50 %v, want 1ms", got)
+				}
+				if r := o.Ops[0].Response; pacer != nil && !near(percentile(r, 50), time.Millisecond) {
+					t.Errorf("response p50 %v, want 1ms: there is time to prepare before an operation is due", percentile(r, 50))
+				}
+			})
+			w := measure.NewWorker(0, 1, "op")
+			one := &preparing{d: time.Microsecond}
+			if err := w.Do(one); err != nil || one.prepared != 1 {
+				t.Errorf("Do: %v, prepared %d times, want once", err, one.prepared)
+			}
+			if err := w.Timed(one); err != nil || one.prepared != 2 || one.unreadyOp {
+				t.Errorf("Timed: %v, prepared %d times, want once more", err, one.prepared)
+			}
+		})
+	}
+}
+
 // B-141: an interrupt lost all results.
 func TestB141_InterruptKeepsWhatWasMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -35,11 +35,15 @@ func (r *run) work(w *Worker) {
 }
 
 // begin takes the worker's next operation and returns when it may start; ok is
-// false when there is none.
+// false when there is none. What the target wants prepared for it is, first.
 //
 // The gate may still say "recording" from the operation before; it is set to
 // idle before anything that takes long.
 func (r *run) begin(w *Worker) (due, start time.Duration, ok bool) {
+	if r.preparer != nil {
+		w.rec.gate.Store(gateIdle)
+		r.preparer.Prepare(w)
+	}
 	if r.closed {
 		start = r.clock.Now()
 		w.N = w.taken

@@ -70,14 +70,15 @@ func beside(ctx context.Context, inst Instance, plan Plan) (ended func() error, 
 
 // run is one run. Fields without a remark are immutable after newRun.
 type run struct {
-	inst   Instance
-	plan   Plan
-	closed bool
-	clock  *pace.Clock // its zero is the pacer's
-	crew   []*Worker
-	hiccup *recorder
-	events *Events // nil if the target has none
-	sorter *sorter // nil without bystanders
+	inst     Instance
+	preparer Preparer // nil if the target is none
+	plan     Plan
+	closed   bool
+	clock    *pace.Clock // its zero is the pacer's
+	crew     []*Worker
+	hiccup   *recorder
+	events   *Events // nil if the target has none
+	sorter   *sorter // nil without bystanders
 
 	workers sync.WaitGroup
 	helpers sync.WaitGroup // the hiccup meter
@@ -113,6 +114,7 @@ func newRun(inst Instance, plan Plan, sink Sink) *run {
 		stop:   make(chan struct{}),
 		failed: make(chan struct{}),
 	}
+	r.preparer, _ = inst.(Preparer)
 	var beside []int
 	if source, ok := inst.(EventSource); ok {
 		r.events = source.Events()

@@ -106,10 +106,24 @@ func (w *Worker) Note(name string, value int64) {
 	}
 }
 
-// Timed calls Op once and records its service time under the primary name: two
-// clock readings and one record. For workers made by NewWorker.
+// Do prepares for an operation, if the target is a Preparer, and calls Op once. For
+// workers made by NewWorker.
+func (w *Worker) Do(inst Instance) error {
+	w.prepare(inst)
+	return inst.Op(w)
+}
+
+func (w *Worker) prepare(inst Instance) {
+	if p, ok := inst.(Preparer); ok {
+		p.Prepare(w)
+	}
+}
+
+// Timed is Do that records the service time of the Op under the primary name: two
+// clock readings and one record.
 func (w *Worker) Timed(inst Instance) error {
 	w.noteCount = 0
+	w.prepare(inst)
 	start := w.clock.Now()
 	err := inst.Op(w)
 	end := w.clock.Now()

@@ -12,14 +12,12 @@ import (
 )
 
 // lookup finds messages by key and copies what it found: the answers are whole
-// records, compared with their key by the store. What is asked for is the ask
-// function's choice.
+// records, compared with their key by the store.
 //
 // Concurrency: the store and the messages are shared and only read; the rest
 // belongs to one worker.
 type lookup struct {
 	filled
-	ask     func(l *lookup, r *lookupReader, w *measure.Worker) question
 	readers []*lookupReader
 }
 
@@ -31,9 +29,31 @@ type question struct {
 
 // lookupReader is the state of one worker.
 type lookupReader struct {
+	asked question
+	hand  byte // see take
 	found []engine.View
 	copy  []byte
 	zipf  *rand.Zipf // ranks of hot keys
+}
+
+// take is the question in the worker's hand. Whoever asks a store has just got the
+// key from somewhere, so its bytes are read here, and the store does not wait for
+// the memory of the generator.
+func (r *lookupReader) take(q question) {
+	for i := range len(q.key) {
+		r.hand ^= q.key[i]
+	}
+	for i := range len(q.topic) {
+		r.hand ^= q.topic[i]
+	}
+	r.asked = q
+}
+
+// keyLookup is a lookup of what the ask function chooses. The choice is not
+// measured: it goes to a random place in a list of all messages.
+type keyLookup struct {
+	lookup
+	ask func(l *lookup, r *lookupReader, w *measure.Worker) question
 }
 
 func newLookup(ask func(*lookup, *lookupReader, *measure.Worker) question) func(Spec) (measure.Instance, error) {
@@ -41,8 +61,20 @@ func newLookup(ask func(*lookup, *lookupReader, *measure.Worker) question) func(
 		if spec.MaxBytes <= 0 {
 			return nil, fmt.Errorf("maxBytes is %d, want a positive number of bytes", spec.MaxBytes)
 		}
-		return &lookup{filled: filled{spec: spec}, ask: ask}, nil
+		return &keyLookup{lookup: lookup{filled: filled{spec: spec}}, ask: ask}, nil
 	}
+}
+
+// Prepare chooses the next question.
+func (k *keyLookup) Prepare(w *measure.Worker) {
+	r := k.readers[w.ID]
+	r.take(k.ask(&k.lookup, r, w))
+}
+
+// Op asks the question and copies the answer.
+func (k *keyLookup) Op(w *measure.Worker) error {
+	r := k.readers[w.ID]
+	return k.answer(r, r.asked)
 }
 
 // Setup fills the store.
@@ -62,12 +94,6 @@ const recordRoomBytes = 4 << 10
 
 // errAnswer is what Op reports when the store answers something else.
 var errAnswer = errors.New("wrong answer")
-
-// Op asks one question and copies the answer.
-func (l *lookup) Op(w *measure.Worker) error {
-	r := l.readers[w.ID]
-	return l.answer(r, l.ask(l, r, w))
-}
 
 // answer asks the store, copies the answer and judges it.
 func (l *lookup) answer(r *lookupReader, q question) error {

@@ -144,7 +144,7 @@ func TestVerifyFindsAChangedByte(t *testing.T) {
 			}
 			w := measure.NewWorker(0, 1, s.Ops[0], s.Ops[1:]...)
 			for range 20 {
-				if err := instance.Op(w); err != nil {
+				if err := w.Do(instance); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -216,7 +216,7 @@ func TestOperationsAllocateNothing(t *testing.T) {
 			}
 			w := measure.NewWorker(0, 1, s.Ops[0], s.Ops[1:]...)
 			allocs := testing.AllocsPerRun(5000, func() {
-				if err := instance.Op(w); err != nil {
+				if err := w.Do(instance); err != nil {
 					t.Error(err)
 				}
 			})

@@ -7,6 +7,14 @@ interface BenchScenario {
     /** Makes it ready; not timed. */
     void setUp() throws Exception;
 
+    /**
+     * What the load generator has to do for the next operation before there is anything to
+     * ask the store, such as choosing a key. Called before each op on the thread of w, outside
+     * of every time that is measured; w.n is not yet that of the operation, which may never come.
+     */
+    default void prepare(BenchWorker w) {
+    }
+
     /** Does one operation of the primary kind, on the thread of w. An exception ends the run. */
     void op(BenchWorker w) throws Exception;
 

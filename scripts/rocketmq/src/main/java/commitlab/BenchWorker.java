@@ -42,7 +42,7 @@ final class BenchWorker implements Runnable {
     public void run() {
         try {
             long taken = 0;
-            while (load.begin(this, taken++)) {
+            while (begin(taken++)) {
                 measuring = due >= load.cut();
                 offset = -1;
                 inside.lazySet(due + 1);
@@ -71,6 +71,11 @@ final class BenchWorker implements Runnable {
             recorder.exit(entered);
             load.fail(e);
         }
+    }
+
+    private boolean begin(long taken) throws InterruptedException {
+        scenario.prepare(this);
+        return load.begin(this, taken);
     }
 
     private void record(BenchBuffer b, long end, long ideal) {
