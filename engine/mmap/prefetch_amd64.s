@@ -7,6 +7,7 @@ TEXT ·Prefetch(SB), NOSPLIT|NOFRAME, $0-24
 	ADDQ AX, CX
 	CMPQ AX, CX
 	JAE  done
+	ANDQ $~63, AX // whole lines: else the last one is left out, now and then
 
 line:
 	PREFETCHT0 (AX)
@@ -24,6 +25,7 @@ TEXT ·PrefetchWrite(SB), NOSPLIT|NOFRAME, $0-24
 	ADDQ AX, CX
 	CMPQ AX, CX
 	JAE  done
+	ANDQ $~63, AX // whole lines: else the last one is left out, now and then
 
 line:
 	BYTE $0x0f; BYTE $0x0d; BYTE $0x08 // PREFETCHW (AX), which the assembler does not know
