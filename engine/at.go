@@ -31,12 +31,21 @@ func (v *View) Release() { v.bytes.Release() }
 // offsets outside of the log and between records; a record that the disk does not give
 // is ErrUnreadable.
 func (s *Store) At(offset int64) (View, error) {
-	rec, bytes, err := s.log.Record(offset)
+	var v View
+	if err := s.at(&v, offset); err != nil {
+		return View{}, err
+	}
+	return v, nil
+}
+
+// at is At into a view that holds nothing, which it still does on an error.
+func (s *Store) at(v *View, offset int64) (err error) {
+	v.bytes, err = s.log.Record(&v.Record, offset)
+	if err == nil {
+		return nil
+	}
 	if errors.Is(err, segment.ErrClosed) && !s.isClosing() { // deleted just now
-		return View{}, fmt.Errorf("at: %w: %w", ErrNotFound, err)
+		return fmt.Errorf("at: %w: %w", ErrNotFound, err)
 	}
-	if err != nil {
-		return View{}, fmt.Errorf("at: %w", classify(err))
-	}
-	return View{Record: rec, bytes: bytes}, nil
+	return fmt.Errorf("at: %w", classify(err))
 }

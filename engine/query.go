@@ -47,25 +47,28 @@ func (s *Store) AppendQuery(dst []View, topic, key string, limit int, beginMs, e
 	defer cursor.Release()
 	found, oldest := dst, int64(math.MaxInt64)
 	for len(found)-len(dst) < limit && cursor.Next() {
-		view, err := s.At(cursor.Physical())
-		if errors.Is(err, ErrUnreadable) {
-			releaseAll(found[len(dst):])
-			return dst, fmt.Errorf("query %s by key: %w", topic, err)
-		}
-		if err != nil {
+		known := found[len(dst):]
+		// Read in its place in the slice: a view is too large to be handed on by value.
+		found = append(found, View{})
+		view := &found[len(found)-1]
+		s.log.Fetch(cursor.Physical(), cursor.Reach())
+		if err := s.at(view, cursor.Physical()); err != nil {
+			found = found[:len(found)-1]
+			if errors.Is(err, ErrUnreadable) {
+				releaseAll(known)
+				return dst, fmt.Errorf("query %s by key: %w", topic, err)
+			}
 			continue // removed with its file
 		}
-		if string(view.Topic) != topic || view.StoreTimestamp < beginMs || view.StoreTimestamp > endMs || !hasKey(&view.Record, key) {
-			view.Release()
-			continue
-		}
 		// A sound index proposes only what is older than all before.
-		if at := view.PhysicalOffset; at >= oldest && slices.ContainsFunc(found[len(dst):], func(v View) bool { return v.PhysicalOffset == at }) {
+		at := view.PhysicalOffset
+		if !view.answers(topic, key, beginMs, endMs) ||
+			at >= oldest && slices.ContainsFunc(known, func(v View) bool { return v.PhysicalOffset == at }) {
 			view.Release()
+			found = found[:len(found)-1]
 			continue
 		}
-		oldest = min(oldest, view.PhysicalOffset)
-		found = append(found, view)
+		oldest = min(oldest, at)
 	}
 	// In a store that closes, what was passed over may have gone with it.
 	if err := s.orClosing(cursor.Err()); err != nil {
@@ -73,6 +76,11 @@ func (s *Store) AppendQuery(dst []View, topic, key string, limit int, beginMs, e
 		return dst, fmt.Errorf("query %s by key: %w", topic, err)
 	}
 	return found, nil
+}
+
+// answers reports whether the record is what a query asks for.
+func (v *View) answers(topic, key string, beginMs, endMs int64) bool {
+	return string(v.Topic) == topic && v.StoreTimestamp >= beginMs && v.StoreTimestamp <= endMs && hasKey(&v.Record, key)
 }
 
 func releaseAll(views []View) {

@@ -9,27 +9,27 @@ import (
 	"commitlab/engine/segment"
 )
 
-// Record returns the record that begins at offset, decoded, with a view that
+// Record decodes the record that begins at offset into rec, and returns a view that
 // backs its bytes: the record may be used until the view is released. What lies
 // far behind the end of the log is read as ColdRead says. What is
 // at the offset is judged before it is believed: size, magic, lengths and the
 // physical offset that the record itself states. Bytes that the disk cannot
 // give are an error, ErrUnreadable, not a fault. It allocates nothing unless it fails, or copies
-// as ColdPread does.
-func (l *Log) Record(offset int64) (message.Record, segment.View, error) {
+// as ColdPread does. If it fails, what is in rec means nothing.
+func (l *Log) Record(rec *message.Record, offset int64) (segment.View, error) {
 	if len(l.skipped) > 0 {
 		if gap, ok := l.skipped.At(offset); ok && gap.Contains(offset) {
-			return message.Record{}, segment.View{}, fmt.Errorf("%w: offset %d lies in the damaged range [%d, %d), which was given up", ErrNotFound, offset, gap.From, gap.To)
+			return segment.View{}, fmt.Errorf("%w: offset %d lies in the damaged range [%d, %d), which was given up", ErrNotFound, offset, gap.From, gap.To)
 		}
 	}
 	f := l.queue.Find(offset)
 	if f == nil {
-		return message.Record{}, segment.View{}, fmt.Errorf("%w: offset %d, the log holds [%d, %d)", ErrNotFound, offset, l.Min(), l.Committed())
+		return segment.View{}, fmt.Errorf("%w: offset %d, the log holds [%d, %d)", ErrNotFound, offset, l.Min(), l.Committed())
 	}
 	pos := offset - f.Base()
 	readable := f.ReadPosition() - pos
 	if readable <= 0 {
-		return message.Record{}, segment.View{}, fmt.Errorf("%w: offset %d, the log holds [%d, %d)", ErrNotFound, offset, l.Min(), l.Committed())
+		return segment.View{}, fmt.Errorf("%w: offset %d, the log holds [%d, %d)", ErrNotFound, offset, l.Min(), l.Committed())
 	}
 	view, err := segment.View{}, error(nil)
 	if l.Committed()-offset > l.opt.ColdAfterBytes {
@@ -38,20 +38,35 @@ func (l *Log) Record(offset int64) (message.Record, segment.View, error) {
 		view, err = f.View(pos, readable)
 	}
 	if errors.Is(err, segment.ErrClosed) {
-		return message.Record{}, segment.View{}, fmt.Errorf("read offset %d: %w", offset, err)
+		return segment.View{}, fmt.Errorf("read offset %d: %w", offset, err)
 	}
 	if err != nil {
-		return message.Record{}, segment.View{}, l.unreadable(offset, f, err)
+		return segment.View{}, l.unreadable(offset, f, err)
 	}
-	rec, err := decode(&view, offset)
+	err = decode(rec, &view, offset)
 	if err == nil {
-		return rec, view, nil
+		return view, nil
 	}
 	view.Release()
 	if fault := (*mmap.FaultError)(nil); errors.As(err, &fault) {
-		return message.Record{}, segment.View{}, l.unreadable(offset, f, err)
+		return segment.View{}, l.unreadable(offset, f, err)
 	}
-	return message.Record{}, segment.View{}, fmt.Errorf("%w: offset %d in %s at %d: %w", ErrNotFound, offset, f.Path(), pos, err)
+	return segment.View{}, fmt.Errorf("%w: offset %d in %s at %d: %w", ErrNotFound, offset, f.Path(), pos, err)
+}
+
+// fetchBytes bounds what is fetched on a guess. Of what is longer the processor
+// fetches the rest by itself, once it sees it read in order.
+const fetchBytes = 2 << 10
+
+// Fetch asks the processor for the lines of the record at offset, which is likely to
+// have size bytes, before the first of them is read. Without it a reader waits for
+// the memory twice: for the head, and for what the head leads to, topic and
+// properties at the end; and each time for as long as for a step in the index. It waits
+// for nothing, and if the guess is wrong some lines came in vain.
+func (l *Log) Fetch(offset, size int64) {
+	if f := l.queue.Find(offset); f != nil && size > 0 {
+		f.FetchLines(offset-f.Base(), min(size, fetchBytes))
+	}
 }
 
 // unreadable counts a read that failed with err.
@@ -61,17 +76,16 @@ func (l *Log) unreadable(offset int64, f *segment.File, err error) error {
 }
 
 // decode clips the view to the one record at its start and decodes it.
-func decode(view *segment.View, offset int64) (rec message.Record, err error) {
+func decode(rec *message.Record, view *segment.View, offset int64) (err error) {
 	defer mmap.Recover(&err, mmap.GuardFaults())
-	rec, err = message.Decode(view.Bytes())
-	if err != nil {
-		return rec, err
+	if err := message.DecodeInto(rec, view.Bytes()); err != nil {
+		return err
 	}
 	if rec.PhysicalOffset != offset {
-		return rec, &message.CheckError{Step: message.StepPosition, Got: rec.PhysicalOffset, Want: offset}
+		return &message.CheckError{Step: message.StepPosition, Got: rec.PhysicalOffset, Want: offset}
 	}
 	view.Clip(rec.Size)
-	return rec, view.Touch()
+	return view.Touch()
 }
 
 // Readable returns the bytes from offset to the end of what may be read in its

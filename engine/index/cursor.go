@@ -29,6 +29,7 @@ type Cursor struct {
 	view     segment.View // of file, held
 	next     int32        // item to look at, 0: go on with files
 	physical int64        // the candidate; -1 before the first
+	reach    int64        // see Reach
 	damaged  bool
 	err      error
 }
@@ -72,9 +73,27 @@ func (c *Cursor) Next() (ok bool) {
 		if physical == c.physical {
 			continue
 		}
-		c.physical = physical
+		c.physical, c.reach = physical, c.reachOf(n, physical)
 		return true
 	}
+}
+
+// reachItems is how many items behind a candidate's are looked at for the next
+// record: as many as a message has keys, as a rule. They lie in the cache line that
+// was just waited for, or in the next one.
+const reachItems = 3
+
+// reachOf is the reach of the record at physical, which item n is of. Items behind
+// count are not looked at: the writer may be at it.
+func (c *Cursor) reachOf(n int32, physical int64) int64 {
+	items := c.view.Bytes()[c.file.layout.itemAt(int(n)):]
+	for ahead := min(reachItems, c.file.count.Load()-1-n); ahead > 0 && len(items) >= 2*ItemBytes; ahead-- {
+		items = items[ItemBytes:]
+		if next := int64(binary.BigEndian.Uint64(items[physicalAt:])); next != physical {
+			return next - physical
+		}
+	}
+	return 0
 }
 
 // older goes to the newest item of the next file that has one in the slot.
@@ -114,6 +133,13 @@ func (c *Cursor) damage(what string, number, link int32) {
 
 // Physical is the physical offset of the candidate's record.
 func (c *Cursor) Physical() int64 { return c.physical }
+
+// Reach is how far behind the candidate's record the next one begins that is in the
+// index, in bytes; 0 if the items behind it do not tell. The items are in the order of
+// the log, so this is the size of the record if the next message has a key, too, and
+// more if not. It is a hint for who wants to fetch the record before its size is
+// known, and in a damaged file it can be anything.
+func (c *Cursor) Reach() int64 { return c.reach }
 
 // Damaged reports that a chain could not be walked to its end, so that
 // candidates may be missing.

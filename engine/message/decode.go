@@ -31,20 +31,27 @@ type Record struct {
 // checksum and no position: that is Check. It allocates nothing unless it fails.
 //
 // The error is a *CheckError. A blank is not a record (StepMagic).
-func Decode(b []byte) (Record, error) {
+func Decode(b []byte) (r Record, err error) {
+	err = DecodeInto(&r, b)
+	return r, err
+}
+
+// DecodeInto is Decode into a record of the caller's, which is left alone if it
+// fails. A Record is a few cache lines long; who reads one after the other in a hot
+// loop need not have it copied from function to function.
+func DecodeInto(r *Record, b []byte) error {
 	if _, _, err := RecordSize(b); err != nil {
-		return Record{}, err
+		return err
 	}
 	f, fault := frameOf(b)
 	if fault != nil {
-		return Record{}, fault
+		return fault
 	}
 	if f.end != f.size {
-		return Record{}, bad(StepLength, int64(f.size), int64(f.end))
+		return bad(StepLength, int64(f.size), int64(f.end))
 	}
-	var r Record
-	f.decode(b, &r)
-	return r, nil
+	f.decode(b, r)
+	return nil
 }
 
 // decode fills in the record whose parts f names.

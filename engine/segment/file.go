@@ -156,6 +156,15 @@ func (f *File) View(pos, n int64) (View, error) {
 	return View{file: f, bytes: f.data[pos : pos+n : pos+n]}, nil
 }
 
+// FetchLines has the processor fetch the cache lines of [pos, pos+n), as far as they
+// lie in the file, for who is about to read them. It waits for nothing and needs no
+// reference; see mmap.Prefetch.
+func (f *File) FetchLines(pos, n int64) {
+	if end := min(pos+n, f.size); 0 <= pos && pos < end {
+		mmap.Prefetch(f.data[pos:end])
+	}
+}
+
 // readable returns an error unless [pos, pos+n) lies below the read position.
 func (f *File) readable(pos, n int64) error {
 	if end := f.ReadPosition(); pos < 0 || n < 0 || n > end || pos > end-n {
