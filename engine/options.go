@@ -426,10 +426,11 @@ func (o Options) consumeQueue(optional *stats.Optional, reaper *segment.Reaper, 
 // are read in no order, a page of the file for each, so that with small pages a search
 // waits for the translation of the address as well as for the memory: a sixth of its
 // whole time, with some hundred thousand keys. Large ones cost little: slots are
-// used all over their 20 MB soon, and items from their beginning on.
+// used all over their 20 MB soon, and items from their beginning on. The dispatcher
+// waits for one now and then, which nobody but those who wait for its messages notices.
 func (o Options) index(optional *stats.Optional, reaper *segment.Reaper, clean bool, durableMs int64, wake func()) index.Options {
 	files := o.derivedFiles(optional, reaper)
-	files.Advise = segment.AdviseHugePage
+	files.Advise, files.Writing = segment.AdviseHugePage, ""
 	return index.Options{
 		Slots: o.IndexSlots, Items: o.IndexItems, Files: files,
 		Unclean: !clean, DurableMs: durableMs, Wake: wake, Logger: o.Logger,
