@@ -158,9 +158,10 @@ func (f *File) View(pos, n int64) (View, error) {
 
 // FetchLines has the processor fetch the cache lines of [pos, pos+n), as far as they
 // lie in the file, for who is about to read them. It waits for nothing and needs no
-// reference; see mmap.Prefetch.
+// reference (see mmap.Prefetch), and of a file that nobody has used yet it fetches
+// nothing.
 func (f *File) FetchLines(pos, n int64) {
-	if end := min(pos+n, f.size); 0 <= pos && pos < end {
+	if end := min(pos+n, f.size); 0 <= pos && pos < end && f.opened.Load() {
 		mmap.Prefetch(f.data[pos:end])
 	}
 }

@@ -237,3 +237,22 @@ func TestALateQueueIsCheckedWhenItIsOpened(t *testing.T) {
 		t.Errorf("left: %v", got)
 	}
 }
+
+// Goal: to fetch the lines of a file is no use of it, whatever the place.
+func TestFetchedLinesAreNoUse(t *testing.T) {
+	o, heap := newOptions()
+	q := newLateQueue(t, o, 1)
+	mapped := count(heap, mmaptest.OpMap)
+	f := q.Files()[0]
+	for _, opened := range []bool{false, true} {
+		for _, pos := range []int64{-1, 0, 100, o.FileBytes - 1, o.FileBytes} {
+			for _, n := range []int64{-1, 0, 1, o.FileBytes, 1 << 62} {
+				f.FetchLines(pos, n)
+			}
+		}
+		if n := count(heap, mmaptest.OpMap) - mapped; f.Opened() != opened || opened != (n == 1) {
+			t.Errorf("opened %v with %d mappings, want %v", f.Opened(), n, opened)
+		}
+		wantView(t, f, 1)
+	}
+}
