@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -72,17 +73,8 @@ func (s *Store) load() error {
 	if err := l.settle(); err != nil {
 		return err
 	}
-	if s.dispatch != nil {
-		if err := s.dispatch.cutDeletions(l.verdict.end, s.dir); err != nil {
-			return err
-		}
-		if err := s.dispatch.finishDeletions(); err != nil {
-			return err
-		}
-		if err := s.reconcile(l); err != nil {
-			return err
-		}
-		s.delivery = newDelivery(s, l.delays, l.found.delivered(l.verdict))
+	if err := l.complete(); err != nil {
+		return err
 	}
 	if s.spares == nil && reused { // no stale bytes are left
 		if err := segment.RemoveSpares(s.dir.Recycle(), s.opt.Disk, true); err != nil {
@@ -246,6 +238,35 @@ func (l *loading) settle() error {
 	}
 	r := &s.recovery
 	r.EndOffset, r.Skipped, r.SettleNs = v.end, skipped, time.Since(start).Nanoseconds()
+	return nil
+}
+
+// complete makes the log durable, and has meanwhile what is made from it completed:
+// before the checkpoint is saved again nothing relies on either.
+func (l *loading) complete() error {
+	s := l.store
+	synced := make(chan error, 1)
+	go func() { synced <- s.log.SyncSettled() }()
+	err := l.derive()
+	return errors.Join(err, <-synced)
+}
+
+// derive completes queues, index and delayed messages by the settled log.
+func (l *loading) derive() error {
+	s := l.store
+	if s.dispatch == nil {
+		return nil
+	}
+	if err := s.dispatch.cutDeletions(l.verdict.end, s.dir); err != nil {
+		return err
+	}
+	if err := s.dispatch.finishDeletions(); err != nil {
+		return err
+	}
+	if err := s.reconcile(l); err != nil {
+		return err
+	}
+	s.delivery = newDelivery(s, l.delays, l.found.delivered(l.verdict))
 	return nil
 }
 

@@ -60,8 +60,8 @@ type Settlement struct {
 	Erase bool
 }
 
-// Settle makes the log what recovery decided, durably. Appends may follow. It
-// runs alone, before Start.
+// Settle makes the log what recovery decided. It runs alone, before Start.
+// SyncSettled has to follow.
 func (l *Log) Settle(s Settlement) error {
 	files := l.queue.Files()
 	l.skipped = s.Skipped
@@ -79,17 +79,25 @@ func (l *Log) Settle(s Settlement) error {
 			return err
 		}
 	}
+	l.committed.Store(s.End)
+	l.flushed.Store(min(s.Durable, s.End))
+	return nil
+}
+
+// SyncSettled makes durable what Settle left of the log, however much a killed
+// process had not synced. Readers may be at work; appends may follow.
+func (l *Log) SyncSettled() error {
+	durable, logEnd := l.flushed.Load(), l.committed.Load()
 	for _, f := range l.queue.Files() {
-		end := min(f.End(), s.End)                         // what lies behind is zeros, which may be many pages
-		if end <= max(s.Durable, f.Base()) || f.Doomed() { // a doomed one has no bytes any more, only a name
+		end := min(f.End(), logEnd)                      // what lies behind is zeros, which may be many pages
+		if end <= max(durable, f.Base()) || f.Doomed() { // a doomed one has no bytes any more, only a name
 			continue
 		}
 		if err := f.SyncTo(end - f.Base()); err != nil {
 			return err
 		}
 	}
-	l.committed.Store(s.End)
-	l.flushed.Store(s.End)
+	l.flushed.Store(logEnd)
 	return nil
 }
 
