@@ -93,6 +93,10 @@ type Region interface {
 	// (cachestat, Linux 6.5); elsewhere the error wraps errors.ErrUnsupported.
 	CacheStat(off, n int64) (CacheStat, error)
 
+	// Renamed tells by what name messages are to call the file from now on. Nobody may
+	// use the Region meanwhile.
+	Renamed(name string)
+
 	// ReplaceWithZeros puts private zero pages in the place of the file's pages.
 	// Readers of Bytes stay safe and see zeros from some moment on; the mapping no
 	// longer keeps the file's blocks alive. Locks on the pages are gone. On error

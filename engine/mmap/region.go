@@ -77,6 +77,8 @@ func (r *region) ReadAt(p []byte, off int64) (read int, err error) {
 	return read, err
 }
 
+func (r *region) Renamed(name string) { r.name = name }
+
 func (r *region) ReplaceWithZeros() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

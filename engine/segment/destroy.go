@@ -226,6 +226,11 @@ func (f *File) closeStep(unused, free bool) (worked bool, freed int64) {
 	switch {
 	case unused && !f.opened.Load() && !e.closed: // there never was a mapping: the blocks went with the name
 		e.unmapped, e.closed, freed = true, true, f.size
+	case unused && !e.unmapped && e.spare != "" && !f.revoked.Load(): // mapping and descriptor go on
+		e.unmapped, e.closed = true, true
+		f.rest()
+		f.keepSpare(spare{path: e.spare, file: f.f, region: f.region})
+		f.took(StepClose, start, 0)
 	case unused && !e.unmapped:
 		e.unmapped = true
 		if err = f.region.Unmap(); err != nil {
@@ -239,7 +244,7 @@ func (f *File) closeStep(unused, free bool) (worked bool, freed int64) {
 		}
 		if e.spare != "" { // guarded by mu, but settled before the file was given up
 			freed = 0
-			e.reaper.opt.Optional.Record("keep a spare file", e.reaper.opt.Spares.keep(e.spare), "it is removed")
+			f.keepSpare(spare{path: e.spare})
 		}
 		f.took(StepClose, start, freed)
 	default:
@@ -254,6 +259,12 @@ func (f *File) closeStep(unused, free bool) (worked bool, freed int64) {
 		f.took(StepTotal, e.began, f.size)
 	}
 	return true, freed
+}
+
+// keepSpare hands a spare over.
+func (f *File) keepSpare(s spare) {
+	r := f.end.reaper
+	r.opt.Optional.Record("keep a spare file", r.opt.Spares.keep(s), "it is removed")
 }
 
 // took tells the observer of a step of a destruction.

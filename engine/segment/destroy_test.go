@@ -83,7 +83,7 @@ func TestEveryWayOfTakingDownHasItsSteps(t *testing.T) {
 		DestroyBackground: {"unlink wait", " munmap close total"},
 		DestroyStepwise:   {"unlink wait", " munmap truncate munmap truncate munmap truncate munmap truncate munmap close total"},
 		DestroyPunch:      {"unlink wait", " munmap punch munmap punch munmap punch munmap punch munmap close total"},
-		DestroyRecycle:    {"recycle wait", " munmap close total"},
+		DestroyRecycle:    {"recycle wait", " close total"},
 	} {
 		t.Run(string(way), func(t *testing.T) {
 			d := newDestroying(t, way, 0)
@@ -338,7 +338,12 @@ func TestSpareThatCannotBeKeptOrUsed(t *testing.T) {
 	for _, c := range []struct {
 		op    mmaptest.Op
 		first bool // fails when the file is to be kept, else when it is to be used
-	}{{mmaptest.OpRename, true}, {mmaptest.OpSyncFile, true}, {mmaptest.OpRename, false}, {mmaptest.OpSyncDir, false}, {mmaptest.OpMap, false}} {
+		held  bool // by a reader who was left without pages, so that it is mapped again
+	}{
+		{op: mmaptest.OpRename, first: true}, {op: mmaptest.OpWrite, first: true}, {op: mmaptest.OpSyncData, first: true},
+		{op: mmaptest.OpSyncFile, first: true, held: true},
+		{op: mmaptest.OpRename}, {op: mmaptest.OpSyncDir}, {op: mmaptest.OpMap, held: true},
+	} {
 		d := newDestroying(t, DestroyRecycle, 0)
 		d.Optional = stats.NewOptional(quiet())
 		d.Reaper.opt.Optional = d.Optional
@@ -347,12 +352,22 @@ func TestSpareThatCannotBeKeptOrUsed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		appendBytes(t, f, 10, 1)
+		view, err := f.View(0, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !c.held {
+			view.Release()
+		}
 		if c.first {
 			d.heap.Fail(c.op, errInjected, 1)
 		}
 		f.OfferReuse()
-		if _, err := f.Destroy(start, Never); err != nil {
-			t.Fatal(err)
+		for range 2 {
+			if _, err := f.Destroy(start, 0); err != nil {
+				t.Fatal(err)
+			}
 		}
 		d.run(t)
 		if !c.first {
@@ -369,6 +384,41 @@ func TestSpareThatCannotBeKeptOrUsed(t *testing.T) {
 			t.Errorf("%+v: log %v, spares %v", c, got, entries(t, d.Reaper.opt.Spares.dir))
 		}
 		g.Shutdown()
+		if c.held {
+			view.Release()
+			d.run(t)
+		}
+	}
+}
+
+// A spare that waits keeps its mapping for the next life, and loses it with the spares.
+func TestSpareKeepsItsMapping(t *testing.T) {
+	d := newDestroying(t, DestroyRecycle, 0)
+	dir := t.TempDir()
+	calls := func() [2]int { return [2]int{count(d.heap, mmaptest.OpMap), count(d.heap, mmaptest.OpUnmap)} }
+	for i := range int64(3) {
+		path := filepath.Join(dir, FileName(i*d.FileBytes))
+		f, err := Next(path, i*d.FileBytes, d.Options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.region.Sync(-1, 1); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("the mapping calls the file otherwise than %s: %v", path, err)
+		}
+		f.OfferReuse()
+		if _, err := f.Destroy(start, Never); err != nil {
+			t.Fatal(err)
+		}
+		d.run(t)
+		if got := calls(); got != [2]int{1, 0} {
+			t.Errorf("life %d: %d times mapped, %d times unmapped", i, got[0], got[1])
+		}
+	}
+	if err := d.Reaper.opt.Spares.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := calls(); got != [2]int{1, 1} {
+		t.Errorf("closed: %d times mapped, %d times unmapped", got[0], got[1])
 	}
 }
 

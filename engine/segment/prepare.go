@@ -71,10 +71,10 @@ func Next(path string, base int64, o *Options) (*File, error) {
 	if o.Reaper == nil || o.Reaper.opt.Spares == nil {
 		return Create(path, base, o)
 	}
-	taken, err := o.Reaper.opt.Spares.take(path)
-	if err == nil && taken {
+	taken, ok, err := o.Reaper.opt.Spares.take(path)
+	if err == nil && ok {
 		var file *File
-		if file, err = openAgain(path, base, o); err == nil {
+		if file, err = again(taken, base, o); err == nil {
 			return file, nil
 		}
 		err = errors.Join(err, o.Disk.Remove(path))
@@ -85,10 +85,13 @@ func Next(path string, base int64, o *Options) (*File, error) {
 	return Create(path, base, o)
 }
 
-// openAgain maps a file that was in use before for a second life.
-func openAgain(path string, base int64, o *Options) (*File, error) {
-	file, err := Open(path, base, o)
-	if err != nil {
+// again makes a file that was in use before ready for a second life. It takes what is
+// left of it over, also on failure.
+func again(s spare, base int64, o *Options) (file *File, err error) {
+	if s.file != nil {
+		file = newFile(s.path, base, o)
+		file.adopt(s.file, s.region)
+	} else if file, err = Open(s.path, base, o); err != nil {
 		return nil, err
 	}
 	file.fresh, file.stale = true, true

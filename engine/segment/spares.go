@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+
+	"commitlab/engine/mmap"
 )
 
 // spareBytes bounds the disk space that waits to be used again, mostSpares the files. Two
@@ -23,12 +25,13 @@ const (
 //
 //	log directory ──Destroy: rename──► spares directory ──Create: rename──► log directory
 //
-// A spare keeps the bytes of its former life; only its first page is erased. They
-// are records of smaller log offsets than the place where they then stand, so
-// whoever compares the physical offset that a record states with its place never
-// takes them for records. The directory exists while files may have such bytes:
-// from Prepare until the log was closed in order, and has erased what is left of
-// them, or was recovered.
+// A spare keeps its mapping, so that its pages need not be found again, unless readers
+// were left without pages. It keeps the bytes of its former life, too; only its first
+// page is erased. They are records of smaller log offsets than the place where they
+// then stand, so whoever compares the physical offset that a record states with its
+// place never takes them for records. The directory exists while files may have such
+// bytes: from Prepare until the log was closed in order, and has erased what is left
+// of them, or was recovered.
 //
 // Safe for concurrent use.
 type Spares struct {
@@ -38,11 +41,27 @@ type Spares struct {
 
 	mu       sync.Mutex
 	promised map[string]bool // guarded by mu; paths of renamed files that are still in use
-	waiting  []string        // guarded by mu; paths of files that may be used
+	waiting  []spare         // guarded by mu; files that may be used
 	prepared bool            // guarded by mu
 	closed   bool            // guarded by mu
 
 	idle, used atomic.Int64 // files that wait, and that were used again so far
+}
+
+// A spare is a file that nobody uses.
+type spare struct {
+	path   string
+	file   *os.File    // nil: to be opened and mapped again
+	region mmap.Region // of file
+}
+
+// discard removes the file.
+func (s spare) discard(disk Disk) error {
+	err := disk.Remove(s.path)
+	if s.file != nil {
+		err = errors.Join(err, s.region.Unmap(), s.file.Close())
+	}
+	return err
 }
 
 // NewSpares returns spares of fileBytes each that take no file before Prepare.
@@ -104,52 +123,64 @@ func (s *Spares) promise(path string) (spare string, ok bool, err error) {
 	return spare, true, s.sync(filepath.Dir(path)) // the other name need not last
 }
 
-// keep says that nobody uses a promised file any more. It erases its first page, so
-// that nobody has to wait for that later.
-func (s *Spares) keep(spare string) error {
-	err := s.eraseHead(spare)
+// keep says that nobody uses a promised file any more, and takes what is left of it
+// over. It erases its first page, so that nobody has to wait for that later.
+func (s *Spares) keep(kept spare) error {
+	err := s.eraseHead(kept)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.promised[spare] { // its name is gone already
-		return nil
+	if !s.promised[kept.path] { // its name is gone already
+		if kept.file == nil {
+			return nil
+		}
+		return errors.Join(kept.region.Unmap(), kept.file.Close())
 	}
-	delete(s.promised, spare)
+	delete(s.promised, kept.path)
 	if err != nil {
-		return errors.Join(fmt.Errorf("erase the first page of %s: %w", spare, err), s.disk.Remove(spare))
+		return errors.Join(fmt.Errorf("erase the first page of %s: %w", kept.path, err), kept.discard(s.disk))
 	}
-	s.waiting = append(s.waiting, spare)
+	s.waiting = append(s.waiting, kept)
 	s.idle.Add(1)
 	return nil
 }
 
 // take renames a spare to path, durably, and reports whether there was one.
-func (s *Spares) take(path string) (ok bool, err error) {
+func (s *Spares) take(path string) (taken spare, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.waiting) == 0 {
-		return false, nil
+		return spare{}, false, nil
 	}
-	spare := s.waiting[0]
+	taken = s.waiting[0]
 	s.waiting = s.waiting[1:]
 	s.idle.Add(-1)
-	if err := s.disk.Rename(spare, path); err != nil {
-		return false, errors.Join(fmt.Errorf("use %s again: %w", spare, err), s.disk.Remove(spare))
+	if err := s.disk.Rename(taken.path, path); err != nil {
+		return spare{}, false, errors.Join(fmt.Errorf("use %s again: %w", taken.path, err), taken.discard(s.disk))
 	}
+	taken.path = path
 	if err := s.sync(filepath.Dir(path)); err != nil {
-		return false, errors.Join(err, s.disk.Remove(path))
+		return spare{}, false, errors.Join(err, taken.discard(s.disk))
+	}
+	if taken.file != nil {
+		taken.region.Renamed(path)
 	}
 	s.used.Add(1)
-	return true, nil
+	return taken, true, nil
 }
 
 // eraseHead makes the first page zeros, durably: whoever looks only there sees a
 // new file.
-func (s *Spares) eraseHead(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+func (s *Spares) eraseHead(kept spare) error {
+	zeros := make([]byte, pageBytes)
+	if kept.file != nil {
+		_, err := kept.region.WriteAt(zeros, 0)
+		return errors.Join(err, kept.region.SyncData(0, pageBytes))
+	}
+	f, err := os.OpenFile(kept.path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteAt(make([]byte, pageBytes), 0)
+	_, err = f.WriteAt(zeros, 0)
 	if err == nil {
 		err = s.disk.SyncFile(f)
 	}
@@ -173,8 +204,8 @@ func (s *Spares) Drop() error {
 // drop is Drop for a caller that holds mu.
 func (s *Spares) drop() error {
 	var errs []error
-	for _, path := range s.waiting {
-		errs = append(errs, s.disk.Remove(path))
+	for _, kept := range s.waiting {
+		errs = append(errs, kept.discard(s.disk))
 	}
 	s.waiting = nil
 	s.idle.Store(0)

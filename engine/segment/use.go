@@ -91,9 +91,14 @@ func (f *File) attach(file *os.File) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("map %s (%d bytes): %w", f.path, f.size, err), file.Close())
 	}
+	f.adopt(file, region)
+	return nil
+}
+
+// adopt takes over an open file and its mapping.
+func (f *File) adopt(file *os.File, region mmap.Region) {
 	f.f, f.region, f.data = file, region, region.Bytes()
 	f.opened.Store(true)
-	return nil
 }
 
 // Peek copies len(p) bytes at pos, whatever the positions say, and leaves a file that

@@ -66,6 +66,12 @@ func (r *region) ReadAt(p []byte, off int64) (int, error) {
 	return read, err
 }
 
+func (r *region) Renamed(name string) {
+	r.heap.mu.Lock()
+	defer r.heap.mu.Unlock()
+	r.path = name
+}
+
 func (r *region) Advise(off, n int64, _ mmap.Advice) error {
 	return r.do(OpAdvise, off, n, nothing)
 }
