@@ -418,7 +418,7 @@ func (o Options) derivedFiles(optional *stats.Optional, reaper *segment.Reaper) 
 // consumeQueue returns the part of resolved options that consume queues need.
 func (o Options) consumeQueue(optional *stats.Optional, reaper *segment.Reaper, clean bool, durable int64) consumequeue.Options {
 	files := o.derivedFiles(optional, reaper)
-	files.FileBytes = o.ConsumeQueueFileBytes
+	files.FileBytes, files.Unclean = o.ConsumeQueueFileBytes, !clean
 	return consumequeue.Options{Files: files, SyncPath: segment.SyncMsync, Clean: clean, Durable: durable, Logger: o.Logger}
 }
 
@@ -430,7 +430,7 @@ func (o Options) consumeQueue(optional *stats.Optional, reaper *segment.Reaper, 
 // waits for one now and then, which nobody but those who wait for its messages notices.
 func (o Options) index(optional *stats.Optional, reaper *segment.Reaper, clean bool, durableMs int64, wake func()) index.Options {
 	files := o.derivedFiles(optional, reaper)
-	files.Advise, files.Writing = segment.AdviseHugePage, ""
+	files.Advise, files.Writing, files.Unclean = segment.AdviseHugePage, "", !clean
 	return index.Options{
 		Slots: o.IndexSlots, Items: o.IndexItems, Files: files,
 		Unclean: !clean, DurableMs: durableMs, Wake: wake, Logger: o.Logger,

@@ -40,6 +40,9 @@ func (f *File) syncName() error {
 		return ErrClosed
 	}
 	defer f.life.release()
+	if err := f.use(); err != nil {
+		return err
+	}
 	if err := errors.Join(f.disk.SyncFile(f.f), f.disk.SyncDir(filepath.Dir(f.path))); err != nil {
 		return err
 	}

@@ -62,6 +62,32 @@ func TestSyncLaterMakesANameDurableBeforeTheNextFileIsMade(t *testing.T) {
 	}
 }
 
+// A killed process may have made the last file a moment before: the next one, which
+// goes on in it, makes the name durable.
+func TestNamesOfAKilledProcessAreMadeDurable(t *testing.T) {
+	for _, unclean := range []bool{false, true} {
+		o, heap := newOptions()
+		o.SyncLater = true
+		f := newFileAt(t, o, 0)
+		f.Shutdown()
+		o.Unclean = unclean
+		f, err := Open(f.Path(), 0, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(f.Shutdown)
+		f.setPositions(0)
+		appendBytes(t, f, 100, 1)
+		before := nameSyncs(heap)
+		if _, err := f.Sync(SyncMsync); err != nil {
+			t.Fatal(err)
+		}
+		if got := nameSyncs(heap) != before; got != unclean {
+			t.Errorf("killed %v: name made durable %v", unclean, got)
+		}
+	}
+}
+
 // A sync that could not make the name durable proves nothing.
 func TestSyncFailsWhenTheNameCannotBeMadeDurable(t *testing.T) {
 	o, heap := newOptions()

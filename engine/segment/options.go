@@ -169,6 +169,9 @@ type Options struct {
 	// its first sync, in place of before it is used. For files that can be made again
 	// from others: the writer does not wait for the disk.
 	SyncLater bool
+	// Unclean: the process before did not end in order, and may not have come to the first
+	// sync of a file that it made.
+	Unclean bool
 	// Prefetch has the processor fetch the lines of the next record with every
 	// Publish; see mmap.PrefetchWrite.
 	Prefetch bool
