@@ -122,7 +122,22 @@ func (s *source) memory() {
 	s.AvailableBytes = value(m.MemAvailableBytes)
 	s.SwapBytes = value(m.SwapTotalBytes)
 	s.THP = selected(s.sys("kernel/mm/transparent_hugepage/enabled"))
+	s.FreePageReporting = s.freePageReporting()
 	s.THPShmem = selected(s.sys("kernel/mm/transparent_hugepage/shmem_enabled"))
+}
+
+// freePageReporting looks at bit 5 of what the guest's balloon has agreed upon with its
+// host (Virtual I/O Device specification 1.2, 5.5.3).
+func (s *source) freePageReporting() bool {
+	const reporting = 5
+	found, _ := filepath.Glob(filepath.Join(s.sysRoot, "bus/virtio/drivers/virtio_balloon/virtio*"))
+	for _, device := range found {
+		b, err := os.ReadFile(filepath.Join(device, "features"))
+		if err == nil && len(b) > reporting && b[reporting] == '1' {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *source) settings() {

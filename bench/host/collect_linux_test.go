@@ -98,6 +98,8 @@ func TestFactsComeFromProcAndSys(t *testing.T) {
 		"devices/pci/nvme0n1/queue/rotational":                        "0\n",
 		"devices/pci/nvme0n1/queue/scheduler":                         "none [mq-deadline] bfq\n",
 		"devices/pci/nvme0n1/queue/write_cache":                       "write back\n",
+		"devices/pci/nvme0n1/queue/read_ahead_kb":                     "4096\n",
+		"bus/virtio/drivers/virtio_balloon/virtio0/features":          "0110010100000000\n",
 		"devices/pci/nvme0n1/device/model":                            "Fast Disk\n",
 		"devices/pci/nvme0n1/nvme0n1p2/partition":                     "2\n",
 	})
@@ -127,10 +129,10 @@ func TestFactsComeFromProcAndSys(t *testing.T) {
 	want := Facts{
 		CPUModel: "Xeon", CPUsOnline: 2, Governor: "powersave", MaxMHz: 3500, Clocksource: "tsc",
 		StealFraction: 0.1, Load1: 1.5, MemoryBytes: 1 << 20, AvailableBytes: 512 << 10, SwapBytes: 256 << 10,
-		THP: "always", THPShmem: "never", DirtyRatio: "20", MaxMapCount: 65530,
+		THP: "always", THPShmem: "never", FreePageReporting: true, DirtyRatio: "20", MaxMapCount: 65530,
 		PSI: &Pressure{CPUSome: 1.5, MemorySome: 2.5, MemoryFull: 0.5, IOSome: 3.5, IOFull: 1},
 		Dir: Volume{FileSystem: "ext4", Source: "/dev/nvme0n1p2", Device: "nvme0n1", DeviceModel: "Fast Disk",
-			Rotational: "no", Scheduler: "mq-deadline", WriteCache: "write back", Journal: "yes"},
+			Rotational: "no", Scheduler: "mq-deadline", WriteCache: "write back", ReadAheadKiB: 4096, Journal: "yes"},
 	}
 	unknown := f.Unknown
 	f.Unknown = nil

@@ -20,6 +20,9 @@ type Facts struct {
 	AvailableBytes uint64  `json:"available_bytes,omitempty"`
 	SwapBytes      uint64  `json:"swap_bytes,omitempty"`
 	PageBytes      int     `json:"page_bytes"`
+	// FreePageReporting: memory that is free goes back to the host after some seconds.
+	FreePageReporting bool `json:"free_page_reporting,omitempty"`
+
 	Virtualisation string  `json:"virtualisation,omitempty"` // hypervisor or container, "" if none was seen
 	StealFraction  float64 `json:"steal_fraction,omitempty"` // of the CPU time since boot that was wanted
 	Load1          float64 `json:"load_1min,omitempty"`
@@ -73,6 +76,7 @@ type Volume struct {
 	Rotational     string `json:"rotational,omitempty"` // "yes" or "no", as the device says
 	Scheduler      string `json:"scheduler,omitempty"`  // the one in use
 	WriteCache     string `json:"write_cache,omitempty"`
+	ReadAheadKiB   uint64 `json:"read_ahead_kib,omitempty"`
 	Journal        string `json:"journal,omitempty"` // "yes", "no" or "" (not known)
 	TotalBytes     uint64 `json:"total_bytes,omitempty"`
 	AvailableBytes uint64 `json:"available_bytes,omitempty"`

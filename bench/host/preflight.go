@@ -112,6 +112,11 @@ func (j *judge) processor() {
 			"memory and CPU are the host's: first touches and absolute times drift from hour to hour; hardware counters are missing",
 			"compare only what ran interleaved in one study")
 	}
+	if j.FreePageReporting {
+		j.add(Warning, "free memory goes back to the host (free page reporting)",
+			"the first touch of a page that was free for some seconds waits for the host and costs up to ten times as much: whatever makes new files pays it, whoever writes to recycled ones does not",
+			"compare only what ran interleaved in one study, or have the host switch it off")
+	}
 }
 
 func (j *judge) neighbours() {

@@ -44,6 +44,8 @@ func TestWhatSpoilsResultsIsFound(t *testing.T) {
 		{"clock source", func(f *Facts) { f.Clocksource = "hpet" }, Warning, "hpet"},
 		{"clock cost", func(f *Facts) { f.ClockReadNs = 900 }, Warning, "900 ns"},
 		{"virtual machine", func(f *Facts) { f.Virtualisation = "virtual machine" }, Note, "virtual machine"},
+		{"free page reporting", func(f *Facts) { f.FreePageReporting = true }, Warning, "free page reporting"},
+		{"read-ahead", func(f *Facts) { f.Dir.Device, f.Dir.ReadAheadKiB = "vda", 8192 }, Warning, "vda reads 8192 KiB ahead"},
 		{"steal", func(f *Facts) { f.StealFraction = 0.03 }, Warning, "3.0 %"},
 		{"cpu pressure", func(f *Facts) { f.PSI.CPUSome = 40 }, Warning, "a CPU in 40 %"},
 		{"memory pressure", func(f *Facts) { f.PSI.MemorySome = 2 }, Warning, "memory in 2 %"},

@@ -39,6 +39,11 @@ func (j *judge) volume() {
 				"free space, or choose another directory with --dir")
 		}
 	}
+	if v.ReadAheadKiB > mostReadAheadKiB {
+		j.add(Warning, fmt.Sprintf("the disk %s reads %d KiB ahead", v.Device, v.ReadAheadKiB),
+			"where a mapping is first touched, by the populated window too, the kernel makes so much at once, in a stretch of milliseconds in which nothing else runs on that CPU: hiccups of all configurations come from it",
+			fmt.Sprintf("echo 128 > /sys/block/%s/queue/read_ahead_kb, or compare with --set advise=hugepage", v.Device))
+	}
 	if option(v.MountOptions, "discard") {
 		j.add(Warning, "mounted with discard",
 			"freeing blocks that were once written sends discards to the disk inside of the call: removing a file stalls durable appends beside it",
@@ -53,6 +58,9 @@ func (j *judge) volume() {
 		j.add(Note, "mounted with dax", "mapped pages are the medium itself: there is no page cache to warm or to write back", "")
 	}
 }
+
+// mostReadAheadKiB takes well below a millisecond to fill with zeros.
+const mostReadAheadKiB = 1024
 
 // durability judges what a sync is worth on the volume.
 func (j *judge) durability() {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/procfs"
@@ -110,6 +111,7 @@ func (s *source) device(number string) {
 	}
 	s.Dir.Scheduler = selected(s.sys("block", name, "queue/scheduler"))
 	s.Dir.WriteCache = s.sys("block", name, "queue/write_cache")
+	s.Dir.ReadAheadKiB, _ = strconv.ParseUint(s.sys("block", name, "queue/read_ahead_kb"), 10, 64)
 }
 
 // journal says whether the file system survives a crash by a journal (or, as
