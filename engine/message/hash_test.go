@@ -2,6 +2,7 @@ package message
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"unicode/utf16"
 
@@ -76,6 +77,33 @@ func TestB04_HashRunsOverUTF16Units(t *testing.T) {
 			t.Fatalf("KeyHash = %d, want %d", got, abs)
 		}
 	})
+}
+
+// Goal: characters that are hashed eight at a time hash as one after the other. Method:
+// every length, the largest characters, and one beyond ASCII at every place.
+func TestHashOfManyCharactersAtATime(t *testing.T) {
+	plain := func(s string) (h int32) {
+		for _, unit := range utf16.Encode([]rune(s)) {
+			h = 31*h + int32(unit)
+		}
+		return h
+	}
+	for n := range 40 {
+		mixed := []rune(strings.Repeat("\x7f\x00Zz09~#", 5)[:n])
+		for _, s := range []string{strings.Repeat("\x7f", n), string(mixed)} {
+			if got, want := StringHash(s), plain(s); got != want {
+				t.Errorf("%q: got %d, want %d", s, got, want)
+			}
+		}
+		for i := range mixed {
+			was := mixed[i]
+			mixed[i] = 'é'
+			if got, want := StringHash(string(mixed)), plain(string(mixed)); got != want {
+				t.Errorf("%q: got %d, want %d", string(mixed), got, want)
+			}
+			mixed[i] = was
+		}
+	}
 }
 
 // The entry for tags is that of the key "T#tags": the vector is from an index
