@@ -32,15 +32,16 @@ func (v *View) Release() { v.bytes.Release() }
 // is ErrUnreadable.
 func (s *Store) At(offset int64) (View, error) {
 	var v View
-	if err := s.at(&v, offset); err != nil {
+	if err := s.at(&v, offset, 0); err != nil {
 		return View{}, err
 	}
 	return v, nil
 }
 
-// at is At into a view that holds nothing, which it still does on an error.
-func (s *Store) at(v *View, offset int64) (err error) {
-	v.bytes, err = s.log.Record(&v.Record, offset)
+// at is At into a view that holds nothing, which it still does on an error. The record
+// is likely to have so many bytes; 0 is not known.
+func (s *Store) at(v *View, offset, likely int64) (err error) {
+	v.bytes, err = s.log.Record(&v.Record, offset, likely)
 	if err == nil {
 		return nil
 	}

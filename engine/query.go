@@ -51,8 +51,7 @@ func (s *Store) AppendQuery(dst []View, topic, key string, limit int, beginMs, e
 		// Read in its place in the slice: a view is too large to be handed on by value.
 		found = append(found, View{})
 		view := &found[len(found)-1]
-		s.log.Fetch(cursor.Physical(), cursor.Reach())
-		if err := s.at(view, cursor.Physical()); err != nil {
+		if err := s.at(view, cursor.Physical(), cursor.Reach()); err != nil {
 			found = found[:len(found)-1]
 			if errors.Is(err, ErrUnreadable) {
 				releaseAll(known)

@@ -48,7 +48,7 @@ func TestCommitWaitsForPagesOrTime(t *testing.T) {
 	if n, err := c.Step(start.Add(199 * time.Millisecond)); n != 0 || err != nil || l.Committed() != 0 {
 		t.Errorf("too early: %d, %v, committed %d", n, err, l.Committed())
 	}
-	if _, err := l.Record(&message.Record{}, 0); !errors.Is(err, ErrNotFound) {
+	if _, err := l.Record(&message.Record{}, 0, 0); !errors.Is(err, ErrNotFound) {
 		t.Errorf("record in a buffer: got %v, want ErrNotFound", err)
 	}
 	if n, err := c.Step(start.Add(200 * time.Millisecond)); int64(n) != p.End() || err != nil || l.Committed() != p.End() {
