@@ -17,7 +17,7 @@ import "time"
 var dispatchStudy = Spec{
 	Name:     "dispatch",
 	Seed:     1,
-	Blocks:   8,
+	Blocks:   7,
 	Duration: Duration(2 * time.Second),
 	Cooldown: pointer(Duration(100 * time.Millisecond)),
 	Limit:    Duration(220 * time.Second),
