@@ -78,7 +78,7 @@ func TestRatiosOfBuiltInStudiesAreMeasured(t *testing.T) {
 					t.Fatal(err)
 				}
 				o := &r.Spec.Options
-				o.CommitLogFileBytes, o.MaxBodyBytes, o.ConsumeQueueFileBytes, o.IndexSlots, o.IndexItems = 1<<20, 8<<10, 20_000, 1000, 20_000
+				o.CommitLogFileBytes, o.MaxBodyBytes, o.ConsumeQueueFileBytes, o.IndexSlots, o.IndexItems = 1<<20, 32<<10, 20_000, 1000, 20_000
 				r.Spec.MaxBytes, r.Warmup, r.Duration = 4<<20, 0, 200*time.Millisecond
 				if !pace.IsClosed(r.Pacer) {
 					r.Pacer = slow
