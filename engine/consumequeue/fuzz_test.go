@@ -83,7 +83,12 @@ func FuzzRecover(f *testing.F) {
 		}
 		check(t, q)
 		lo, hi, physical := q.Min(), q.Max(), q.MaxPhysical()
-		for _, o.Clean = range []bool{true, false} {
+		for _, o.Clean = range []bool{false, true} { // killed again, and then an end in order
+			if o.Clean {
+				if _, err := q.Sync(0); err != nil {
+					t.Fatal(err)
+				}
+			}
 			q.Close()
 			if q, err = Open(dir, o); err != nil {
 				t.Fatal(err)
