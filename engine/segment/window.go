@@ -6,7 +6,8 @@ import (
 )
 
 // WindowStepBytes is how much the window grows with one system call, and after
-// how many appended bytes it is woken.
+// how many appended bytes it is woken. Steps begin at multiples of it, so that one call
+// makes the whole of a large page, and never two.
 const WindowStepBytes = 2 << 20
 
 // refreshAfter is how old a populated window may get before it is made again:
