@@ -305,14 +305,25 @@ func asStored(m *message.Message, p PutResult) stored {
 }
 
 // kill takes a copy of the directory of an open store, as another process would
-// find it had this one been killed, and marks it as not closed in order.
+// find it had this one been killed, and marks it as not closed in order. A copy
+// during which the cleaner took a file from the log shows no moment of the store (that
+// file may be half erased already) and is made again.
 func kill(t testing.TB, s *Store) (dir string) {
 	t.Helper()
-	dir = filepath.Join(scratch(t), "killed")
-	if err := os.CopyFS(dir, os.DirFS(string(s.dir))); err != nil {
-		t.Fatal(err)
+	for range 100 {
+		before := names(t, s.dir.CommitLog())
+		dir = filepath.Join(scratch(t), "killed")
+		err := os.CopyFS(dir, os.DirFS(string(s.dir)))
+		if after := names(t, s.dir.CommitLog()); slices.ContainsFunc(before, func(n string) bool { return !slices.Contains(after, n) }) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir
 	}
-	return dir
+	t.Fatal("the log lost a file during each copy")
+	return ""
 }
 
 // written opens a store, puts the messages, closes it and returns where they

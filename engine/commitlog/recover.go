@@ -65,11 +65,11 @@ type Settlement struct {
 func (l *Log) Settle(s Settlement) error {
 	files := l.queue.Files()
 	l.skipped = s.Skipped
-	if len(files) == 0 {
-		return nil
-	}
 	if err := l.queue.Truncate(s.End); err != nil {
 		return fmt.Errorf("cut commit log at %d: %w", s.End, err)
+	}
+	if len(files) == 0 {
+		return nil
 	}
 	if n := len(files) - len(l.queue.Files()); n > 0 {
 		l.opt.Logger.Info("removed commit log files behind the end of the log", "files", n, "end", s.End)

@@ -54,7 +54,7 @@ func OpenExt(dir string, o Options) (*Ext, error) {
 func (x *Ext) recover() error {
 	files := x.files.Files()
 	if len(files) == 0 {
-		return nil
+		return x.cut(0, false)
 	}
 	end := files[0].Base()
 	for _, f := range files {

@@ -32,8 +32,8 @@ func OpenTable(root string, o Options) (*Table, error) {
 // LoadTable loads all queues below root, <root>/<topic>/<queue id>/, several at a
 // time, and finds their ends. The root is made if absent. Entries that are no
 // queues are left alone with one warning each. If a queue cannot be loaded none
-// is, and the error tells of each. But for an empty last file of a queue nothing is
-// changed; until Settle the queues may only be read.
+// is, and the error tells of each. Nothing is changed; until Settle the queues may only
+// be read.
 //
 // Of the system it asks little for each queue: its directory is listed, and the file
 // with its end read. Files are opened and mapped when they are first used.

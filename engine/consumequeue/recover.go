@@ -60,9 +60,6 @@ func (q *Queue) recover() error {
 // is left in the last one with erase. What a killed process left in the page cache
 // counts as not yet synced.
 func (q *Queue) settle() error {
-	if len(q.files.Files()) == 0 {
-		return nil
-	}
 	end := q.max.Load() * UnitBytes
 	if err := q.files.Truncate(end); err != nil {
 		return fmt.Errorf("cut at byte %d: %w", end, err)

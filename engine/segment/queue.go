@@ -22,16 +22,21 @@ type Queue struct {
 
 	files atomic.Pointer[[]*File] // replaced as a whole under mu
 	mu    sync.Mutex
+	// unfinished is the path of an empty last file, what a crash during creation leaves.
+	unfinished string // guarded by mu
+
+	logger *slog.Logger // immutable
 }
 
 // OpenQueue loads the files of dir, which is made if absent, and opens them, unless
 // Options.Late leaves that to their first use. Every loaded file
 // has its positions at its end; the caller finds the real end and calls
 // Truncate. Entries that are not log files are left alone with one warning
-// each. An empty last file is what a crash during creation leaves: it is
-// removed. Any other wrong size, a gap or a repeated offset is an error.
+// each. An empty last file is what a crash during creation leaves: it is no file
+// of the queue, and the first call that changes the queue removes it. Any other wrong
+// size, a gap or a repeated offset is an error.
 func OpenQueue(dir string, o *Options, logger *slog.Logger) (*Queue, error) {
-	q := &Queue{dir: dir, opt: o}
+	q := &Queue{dir: dir, opt: o, logger: logger}
 	q.files.Store(&[]*File{})
 	found, err := list(dir, logger)
 	if errors.Is(err, os.ErrNotExist) {
@@ -45,9 +50,8 @@ func OpenQueue(dir string, o *Options, logger *slog.Logger) (*Queue, error) {
 			return nil, fmt.Errorf("sync name of log directory: %w", err)
 		}
 	}
-	var empty *entry
 	if n := len(found); n > 0 && found[n-1].size == 0 {
-		found, empty = found[:n-1], &found[n-1]
+		found, q.unfinished = found[:n-1], found[n-1].path
 	}
 	for i, e := range found {
 		if e.size != o.FileBytes {
@@ -56,12 +60,6 @@ func OpenQueue(dir string, o *Options, logger *slog.Logger) (*Queue, error) {
 		if want := found[0].base + int64(i)*o.FileBytes; e.base != want {
 			return nil, fmt.Errorf("log directory %s: next file is %s, expected %s: files are missing or not spaced by the configured file size of %d bytes; nothing was changed",
 				dir, FileName(e.base), FileName(want), o.FileBytes)
-		}
-	}
-	if empty != nil {
-		logger.Warn("removing an empty last log file, left by a crash while it was created", "file", empty.path)
-		if err := errors.Join(o.Disk.Remove(empty.path), o.Disk.SyncDir(dir)); err != nil {
-			return nil, fmt.Errorf("remove empty last log file: %w", err)
 		}
 	}
 	files := make([]*File, 0, len(found))
@@ -159,6 +157,19 @@ func (q *Queue) Add(f *File) {
 	q.files.Store(&files)
 }
 
+// removeUnfinished removes the empty file that OpenQueue found. The caller holds mu.
+func (q *Queue) removeUnfinished() error {
+	if q.unfinished == "" {
+		return nil
+	}
+	q.logger.Warn("removing an empty last log file, left by a crash while it was created", "file", q.unfinished)
+	if err := errors.Join(q.opt.Disk.Remove(q.unfinished), q.opt.Disk.SyncDir(q.dir)); err != nil {
+		return fmt.Errorf("remove empty last log file: %w", err)
+	}
+	q.unfinished = ""
+	return nil
+}
+
 // Create makes the file at base and adds it.
 func (q *Queue) Create(base int64) (*File, error) {
 	if last := q.Last(); last != nil {
@@ -192,6 +203,9 @@ func (q *Queue) RemoveFirst(f *File) {
 func (q *Queue) Truncate(end int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if err := q.removeUnfinished(); err != nil {
+		return err
+	}
 	keep := q.Files()
 	for n := len(keep); n > 0 && keep[n-1].base > end; n-- {
 		if _, err := keep[n-1].Destroy(time.Now(), 0); err != nil {

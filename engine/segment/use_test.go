@@ -233,8 +233,14 @@ func TestALateQueueIsCheckedWhenItIsOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
+	if got := entries(t, q.Dir()); !slices.Equal(got, []string{FileName(0), FileName(testFileBytes)}) {
+		t.Errorf("opened: %v", got)
+	}
+	if err := again.Truncate(testFileBytes); err != nil {
+		t.Fatal(err)
+	}
 	if got := entries(t, q.Dir()); !slices.Equal(got, []string{FileName(0)}) {
-		t.Errorf("left: %v", got)
+		t.Errorf("changed: %v", got)
 	}
 }
 
