@@ -100,12 +100,13 @@ func (l *loading) open() (d directory, err error) {
 	}
 	start := time.Now()
 	if d.dispatch {
-		s.queues, err = consumequeue.LoadTable(s.dir.ConsumeQueue(), s.opt.consumeQueue(s.optional, s.reaper, l.clean, p.QueuesDurable))
+		s.queues, err = consumequeue.LoadTable(s.dir.ConsumeQueue(), s.opt.consumeQueue(s.optional, s.reaper, l.clean, p.QueuesDurable, s.dir.QueueCatalog()))
 		if err != nil {
 			return d, err
 		}
 		d.queuesWhole, d.queuesEnd = s.queues.Sum(p.QueuesDurable) == p.QueuesSum, s.queues.MaxPhysical()
-		s.recovery.Queues, s.recovery.QueuesNs = len(s.queues.All()), time.Since(start).Nanoseconds()
+		r := &s.recovery
+		r.Queues, r.QueuesAtRest, r.QueuesNs = len(s.queues.All()), s.queues.AtRest(), time.Since(start).Nanoseconds()
 	}
 	s.sayMappings()
 	options := s.opt.commitLog(s.optional, s.reaper)

@@ -416,10 +416,12 @@ func (o Options) derivedFiles(optional *stats.Optional, reaper *segment.Reaper) 
 }
 
 // consumeQueue returns the part of resolved options that consume queues need.
-func (o Options) consumeQueue(optional *stats.Optional, reaper *segment.Reaper, clean bool, durable int64) consumequeue.Options {
+func (o Options) consumeQueue(optional *stats.Optional, reaper *segment.Reaper, clean bool, durable int64, catalog string) consumequeue.Options {
 	files := o.derivedFiles(optional, reaper)
 	files.FileBytes, files.Unclean = o.ConsumeQueueFileBytes, !clean
-	return consumequeue.Options{Files: files, SyncPath: segment.SyncMsync, Clean: clean, Durable: durable, Logger: o.Logger}
+	return consumequeue.Options{
+		Files: files, SyncPath: segment.SyncMsync, Clean: clean, Durable: durable, Catalog: catalog, Logger: o.Logger,
+	}
 }
 
 // index returns the part of resolved options that the index needs. Its slots and items

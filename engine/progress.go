@@ -31,7 +31,10 @@ type Recovery struct {
 	// and completed; RecordsDispatched is how many records that were.
 	DispatchOffset    int64 `json:"dispatchOffset"`
 	RecordsDispatched int64 `json:"recordsDispatched"`
-	Queues            int   `json:"queues"`
+	// Queues there were, and of these QueuesAtRest had not been touched since a clean
+	// end had noted theirs.
+	Queues       int `json:"queues"`
+	QueuesAtRest int `json:"queuesAtRest"`
 
 	// Skipped are the parts of the log that are no records and were given up, by
 	// this Open or one before; NewlySkipped is how many of them this one found.

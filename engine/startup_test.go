@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"commitlab/engine/consumequeue"
+	"commitlab/engine/fsutil"
 	"commitlab/engine/storedir"
 )
 
@@ -125,4 +127,53 @@ func TestB44_StartCostsLittlePerQueue(t *testing.T) {
 		}
 	}
 	t.Logf("%d queues: %v, %d queues: %v (closed, killed)", few, took[few], many, took[many])
+}
+
+// Goal: a start reads no queue that nobody has touched since the last clean end, also
+// after a kill, and every other. Method: the catalog of one clean end is put back after
+// the next, so that it is older than some of the queues, and the marker is set.
+func TestStartReadsNoQueueAtRest(t *testing.T) {
+	dir := t.TempDir()
+	if !fsutil.StampsTell(dir) {
+		t.Skip("the file system of the temporary directory does not tell of writes to mapped pages; what is tested here is off there")
+	}
+	const queues, touched = 30, 3
+	o := small(Options{Dispatch: On, ConsumeQueueFileBytes: 100 * consumequeue.UnitBytes})
+	var catalog []byte
+	for round := range 3 {
+		s := openUnchecked(t, dir, o)
+		if r := s.Snapshot().Recovery; round > 0 && (r.Queues != queues || r.QueuesAtRest != queues) {
+			t.Errorf("round %d: of %d queues %d were at rest", round, r.Queues, r.QueuesAtRest)
+		}
+		for i := range 5 * queues {
+			if round == 0 || round == 2 && i < touched {
+				put(t, s, newMessage(fmt.Sprint("topic", i%3), int32(i/3%(queues/3)), text(body(i), 200)))
+			}
+		}
+		dispatched(t, s)
+		time.Sleep(fsutil.StampSteps + 5*time.Millisecond)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		verified(t, s)
+		if round == 1 {
+			var err error
+			if catalog, err = os.ReadFile(s.dir.QueueCatalog()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	layout := storedir.Layout(dir)
+	if err := errors.Join(os.WriteFile(layout.QueueCatalog(), catalog, 0o644), layout.AbortMarker().Set()); err != nil {
+		t.Fatal(err)
+	}
+	s := openUnchecked(t, dir, o)
+	if r := s.Snapshot().Recovery; r.Clean || r.QueuesAtRest != queues-touched {
+		t.Errorf("of %d queues %d were at rest, want %d", r.Queues, r.QueuesAtRest, queues-touched)
+	}
+	checkDerived(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	verified(t, s)
 }

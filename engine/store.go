@@ -88,6 +88,18 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// saveCatalog lets the next start go past the queues that are at rest. If it cannot be
+// saved that start takes longer, and nothing else.
+func (s *Store) saveCatalog() {
+	err := s.dir.MakeConfig()
+	if err == nil {
+		err = s.queues.SaveCatalog()
+	}
+	if err != nil {
+		s.opt.Logger.Warn("the next start has to read all consume queues", "error", err)
+	}
+}
+
 // release gives back what load has opened. Whether it is durable is the caller's
 // concern.
 func (s *Store) release() error {
@@ -158,6 +170,9 @@ func (s *Store) Close() error {
 func (s *Store) close() error {
 	close(s.closing)
 	err := s.services.stop(s)
+	if err == nil && s.queues != nil {
+		s.saveCatalog()
+	}
 	err = errors.Join(err, s.release())
 	if err == nil && s.spares != nil {
 		err = segment.RemoveSpares(s.dir.Recycle(), s.opt.Disk, true)

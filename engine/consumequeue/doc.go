@@ -53,6 +53,11 @@
 //	                                        ├──► Read, Units, Put    the file they need
 //	                                        └──► search, cut         all files of the queue
 //
+// Most of the queues have not even changed since the last clean end. Of those it leaves
+// a catalog, one file for the table, by which LoadTable knows a queue that still has the
+// stamps it had then: it asks for one or two of them and reads nothing. Every other
+// queue, and every one where the catalog is missing, is read as above.
+//
 // What is wrong with names, sizes or units is found by Open. What becomes wrong
 // afterwards, and want of descriptors or mappings, is an error of the first use, which
 // changes nothing and may be tried again.

@@ -36,7 +36,8 @@ func OpenTable(root string, o Options) (*Table, error) {
 // be read.
 //
 // Of the system it asks little for each queue: its directory is listed, and the file
-// with its end read. Files are opened and mapped when they are first used.
+// with its end read, or, where the catalog knows them, two stamps. Files are opened and
+// mapped when they are first used.
 func LoadTable(root string, o Options) (*Table, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -50,10 +51,24 @@ func LoadTable(root string, o Options) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open consume queues: %w", err)
 	}
+	if !stampsTell(root) {
+		o.Catalog = ""
+	}
+	catalog, err := readCatalog(t.opt)
+	if err != nil {
+		o.Logger.Warn("the catalog cannot be used; all consume queues are read", "error", err)
+	}
+	w, err := watchQueues(root)
+	if err != nil {
+		return nil, fmt.Errorf("open consume queues: %w", err)
+	}
+	defer w.dir.Close()
 	progress := progress{logger: o.Logger, total: len(found), interval: progressInterval, last: time.Now()}
-	err = eachParallel(found, func(e *Entry) error {
-		q, err := load(t.dir(e.Topic, e.ID), t.opt)
-		e.Queue = q
+	err = eachParallel(found, func(e *Entry) (err error) {
+		dir := t.dir(e.Topic, e.ID)
+		if e.Queue = w.load(dir, t.opt, catalog.of(e.Topic, e.ID)); e.Queue == nil {
+			e.Queue, err = load(dir, t.opt)
+		}
 		progress.done(time.Now())
 		return err
 	})

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"commitlab/engine/fsutil"
 	"commitlab/engine/segment"
 )
 
@@ -24,6 +25,10 @@ type Options struct {
 	// durable, if the store was not closed in order. Open trusts them, reads those
 	// behind, and gives up what lies behind these.
 	Durable int64
+	// Catalog is the path of the file by which LoadTable opens queues that nobody has
+	// touched since SaveCatalog made it; "" for none. There is none either where stamps
+	// do not tell, see [fsutil.StampsTell].
+	Catalog string
 	Logger  *slog.Logger
 }
 
@@ -45,6 +50,9 @@ type Queue struct {
 
 	// What load has read, so that questions about the ends need no open file; immutable.
 	first, last message
+	// atRest is the stamp of the directory if the queue was loaded by the catalog, else
+	// zero; immutable.
+	atRest fsutil.Stamp
 
 	putMu    sync.Mutex // orders Put, Skip, Reset and what closes, cuts or erases
 	closed   bool       // guarded by putMu

@@ -64,7 +64,7 @@ func (q *Queue) settle() error {
 	if err := q.files.Truncate(end); err != nil {
 		return fmt.Errorf("cut at byte %d: %w", end, err)
 	}
-	if !q.opt.Clean {
+	if !q.opt.Clean && !q.restedAtLoad() {
 		q.files.Unsync(q.Below(q.opt.Durable) * UnitBytes)
 	}
 	return nil

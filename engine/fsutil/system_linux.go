@@ -60,6 +60,18 @@ func statKey(info os.FileInfo) (fileKey, error) {
 	return fileKey{device: stat.Dev, inode: stat.Ino}, nil
 }
 
+func statTimes(s *unix.Stat_t) (modified, changed unix.Timespec) { return s.Mtim, s.Ctim }
+
+// BootID names the time from one start of the system to the next: what a process has
+// written to files or their mappings is there for another one at least so long.
+func BootID() (string, error) {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("fsutil: boot id: %w", err)
+	}
+	return strings.TrimSpace(string(id)), nil
+}
+
 // fileSystemNames are the names of the magic numbers of statfs(2).
 var fileSystemNames = map[uint32]string{
 	unix.EXT4_SUPER_MAGIC:      "ext4",

@@ -33,6 +33,13 @@ func statKey(info os.FileInfo) (fileKey, error) {
 	return fileKey{device: uint64(stat.Dev), inode: stat.Ino}, nil
 }
 
+func statTimes(s *unix.Stat_t) (modified, changed unix.Timespec) { return s.Mtim, s.Ctim }
+
+// BootID has no answer here: the error wraps errors.ErrUnsupported.
+func BootID() (string, error) {
+	return "", fmt.Errorf("fsutil: boot id: %w", errors.ErrUnsupported)
+}
+
 func statfs(path string) (statfsResult, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {

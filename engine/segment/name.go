@@ -9,9 +9,15 @@ import (
 
 // FileName is the name of the file whose first byte has the given log offset:
 // 20 decimal digits.
-func FileName(base int64) string { return fmt.Sprintf("%0*d", fileNameDigits, base) }
+func FileName(base int64) string {
+	digits := strconv.FormatInt(base, 10)
+	return zeros[min(len(digits), fileNameDigits):] + digits
+}
 
-const fileNameDigits = 20
+const (
+	fileNameDigits = 20
+	zeros          = "00000000000000000000"
+)
 
 // parseFileName is the inverse of FileName.
 func parseFileName(name string) (base int64, ok bool) {

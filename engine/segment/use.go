@@ -3,7 +3,10 @@ package segment
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"path/filepath"
+	"slices"
 	"syscall"
 
 	"commitlab/engine/fsutil"
@@ -26,6 +29,32 @@ func known(path string, base int64, o *Options) *File {
 	f.unnamed.Store(o.SyncLater && o.Unclean)
 	f.setPositions(f.size)
 	return f
+}
+
+// KnownQueue is OpenQueue, with Options.Late, for a directory that need not be looked
+// at: it holds n whole files, the first at base, and nothing else.
+func KnownQueue(dir string, base int64, n int, o *Options, logger *slog.Logger) *Queue {
+	q := &Queue{dir: dir, opt: o, logger: logger}
+	files := make([]*File, n)
+	for i := range files {
+		at := base + int64(i)*o.FileBytes
+		files[i] = known(dir+string(filepath.Separator)+FileName(at), at, o)
+	}
+	q.files.Store(&files)
+	return q
+}
+
+// Alone reports whether the directory holds the files of the queue, in their size, and
+// nothing else. Nobody may change the queue meanwhile.
+func (q *Queue) Alone() (bool, error) {
+	found, err := fsutil.List(q.dir)
+	if err != nil {
+		return false, fmt.Errorf("list log directory: %w", err)
+	}
+	files := q.Files()
+	return slices.EqualFunc(found, files, func(e fsutil.Entry, f *File) bool {
+		return e.Name == filepath.Base(f.path) && !e.Dir && e.Size == f.size
+	}), nil
 }
 
 // Opened reports whether the file is open and mapped. It stays so until the file is

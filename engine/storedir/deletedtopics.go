@@ -60,7 +60,7 @@ func (l Layout) SaveDeletedTopics(topics DeletedTopics) error {
 	}
 	b, err := json.MarshalIndent(deletedTopicsFile{topics}, "", "\t")
 	if err == nil {
-		err = l.makeConfig()
+		err = l.MakeConfig()
 	}
 	if err == nil {
 		err = fsutil.ReplaceFile(path, b)

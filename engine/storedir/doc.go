@@ -7,12 +7,12 @@
 //	├── commitlog/        00000000000000000000, 00000000001073741824, …
 //	├── consumequeue/     <topic>/<queue id>/00000000000000000000, …
 //	├── index/            yyyyMMddHHmmssSSS, …
-//	├── config/           JSON
+//	├── config/           JSON, and the catalog of consume queues
 //	├── abort             present while the store is open, or after a crash
 //	├── checkpoint        4096 bytes: up to when what is durable
 //	└── lock              byte 0 is locked while the store is open
 //
-// All of it is as Apache RocketMQ writes it, so that either opens the other's
-// directory. The lock is taken before anything in the directory is read or
+// All of it is as Apache RocketMQ writes it, or in places that it does not look at, so
+// that either opens the other's directory. The lock is taken before anything in the directory is read or
 // changed, and given back after everything else.
 package storedir

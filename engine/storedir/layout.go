@@ -1,7 +1,9 @@
 package storedir
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -49,6 +51,10 @@ func (l Layout) Index() string { return l.at("index") }
 // the store is open with destroy recycle, and after a crash of such a store.
 func (l Layout) Recycle() string { return l.at("recycle") }
 
+// QueueCatalog is the path of the catalog of consume queues. RocketMQ does not know of
+// it.
+func (l Layout) QueueCatalog() string { return l.at(filepath.Join("config", "consumeQueue.catalog")) }
+
 // Abort is the path of the abort marker.
 func (l Layout) Abort() string { return l.at("abort") }
 
@@ -57,5 +63,17 @@ func (l Layout) Checkpoint() string { return l.at("checkpoint") }
 
 // Lock is the path of the lock file.
 func (l Layout) Lock() string { return l.at("lock") }
+
+// MakeConfig makes the directory config, durably.
+func (l Layout) MakeConfig() error {
+	err := os.Mkdir(l.at("config"), 0o755)
+	if err == nil {
+		return fsutil.SyncDir(string(l))
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
 
 func (l Layout) at(name string) string { return filepath.Join(string(l), name) }

@@ -59,7 +59,7 @@ func (l Layout) SaveSkipped(ranges []SkippedRange) error {
 	}
 	b, err := json.MarshalIndent(skippedFile{ranges}, "", "\t")
 	if err == nil {
-		err = l.makeConfig()
+		err = l.MakeConfig()
 	}
 	if err == nil {
 		err = fsutil.ReplaceFile(path, b)
@@ -68,16 +68,4 @@ func (l Layout) SaveSkipped(ranges []SkippedRange) error {
 		return fmt.Errorf("save skipped ranges: %w", err)
 	}
 	return nil
-}
-
-// makeConfig makes the directory of the JSON files, durably.
-func (l Layout) makeConfig() error {
-	err := os.Mkdir(l.at("config"), 0o755)
-	if err == nil {
-		return fsutil.SyncDir(string(l))
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
 }
