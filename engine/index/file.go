@@ -148,12 +148,13 @@ func (f *File) misses(beginMs, endMs int64) bool {
 }
 
 // times is the range in which the store time of item n lies, as far as the item
-// tells. A clock that was set back before begin leaves 0 seconds. The original
+// tells. A clock that was set back before begin leaves 0 seconds; a file that ends
+// before it begins, by such a clock or by damage, tells nothing. The original
 // stores a first item with the seconds since the end of the previous file,
 // although it lies at begin.
 func (f *File) times(n, seconds int32) (earliest, latest int64) {
 	begin := f.beginMs.Load()
-	if begin <= 0 || seconds < 0 {
+	if begin <= 0 || seconds < 0 || f.endMs.Load() < begin {
 		return math.MinInt64, math.MaxInt64
 	}
 	earliest = begin + int64(seconds)*1000

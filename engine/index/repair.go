@@ -31,10 +31,11 @@ func (s *Set) Recover() error {
 	}
 	trusted := s.trusted(files)
 	for i, f := range files {
-		last := i == len(files)-1
+		last, limit := i == len(files)-1, int64(math.MaxInt64)
 		if i < trusted {
-			ok, err := f.plausible()
-			if err != nil {
+			var ok bool
+			var err error
+			if ok, limit, err = f.plausible(); err != nil {
 				return fmt.Errorf("index: read %s: %w", f.Path(), err)
 			}
 			if ok {
@@ -43,7 +44,7 @@ func (s *Set) Recover() error {
 			}
 			s.logger.Warn("the header of an index file contradicts its items; repairing", "file", f.Path())
 		}
-		whole, err := s.repair(f, math.MaxInt64)
+		whole, err := s.repair(f, limit)
 		if err != nil {
 			return err
 		}
@@ -91,13 +92,15 @@ func (s *Set) SoundEnd() (end int64, err error) {
 // soundEnd is how many items of the file can be kept, and the physical offset of
 // the last of them; believed says that they were not looked at one by one.
 func (f *File) soundEnd(trusted bool) (items int, physical int64, believed bool, err error) {
+	limit := int64(math.MaxInt64)
 	if trusted {
-		if ok, err := f.plausible(); ok || err != nil {
+		var ok bool
+		if ok, limit, err = f.plausible(); ok || err != nil {
 			return f.Len(), f.endPhysical.Load(), true, err
 		}
 	}
 	defer mmap.Recover(&err, mmap.GuardFaults())
-	if items = f.soundItems(DecodeHeader(f.b), math.MaxInt64); items > 0 {
+	if items = f.soundItems(DecodeHeader(f.b), limit); items > 0 {
 		physical = f.layout.Item(f.b, items).Physical
 	}
 	return items, physical, false, nil
@@ -137,15 +140,30 @@ func durableFiles(files []*File, durableMs int64) int {
 	return n
 }
 
-// plausible reports whether the header agrees with the first and last item.
-func (f *File) plausible() (ok bool, err error) {
+// plausible reports whether the header agrees with the first and last item. If not,
+// limit is the physical offset below which items may be kept: none, if the times
+// contradict each other, as what the items tell of theirs counts from the header's.
+func (f *File) plausible() (ok bool, limit int64, err error) {
 	defer mmap.Recover(&err, mmap.GuardFaults())
 	h := DecodeHeader(f.b)
 	if h.Count < 2 || int(h.Count) > f.layout.Items {
-		return false, nil
+		return false, math.MaxInt64, nil
 	}
 	first, last := f.layout.Item(f.b, 1), f.layout.Item(f.b, int(h.Count)-1)
-	return first.Physical == h.BeginPhysical && last.Physical == h.EndPhysical && first.Hash >= 0 && last.Hash >= 0, nil
+	if !h.timed(last) {
+		return false, 0, nil
+	}
+	ok = first.Physical == h.BeginPhysical && last.Physical == h.EndPhysical && first.Hash >= 0 && last.Hash >= 0
+	return ok, math.MaxInt64, nil
+}
+
+// timed reports whether the times of a header agree with each other and the last item.
+// They are all that tells of a first time that is wrong, and with it all others.
+func (h *Header) timed(last Item) bool {
+	if h.Count == 2 { // RocketMQ counts the seconds of a first item from the file before
+		return h.BeginMs == h.EndMs
+	}
+	return last.Seconds == secondsBetween(h.BeginMs, h.EndMs)
 }
 
 // repair keeps the items of f from the first on, as long as they are sound and
@@ -230,6 +248,8 @@ func (f *File) rebuild(limit int64) (h Header, changed bool, err error) {
 // missing. If it is the first, the hash is zero. If it is the second, the item
 // behind is missing too, or there is none: so the last item is not kept when it
 // lies in two sectors. What is dropped without need is only added once more.
+//
+// Of times that contradict each other, where all items are there, nothing is kept.
 func (f *File) soundItems(h Header, limit int64) int {
 	if h.BeginMs <= 0 {
 		return 0
@@ -252,6 +272,8 @@ func (f *File) soundItems(h Header, limit int64) int {
 	}
 	if n > 1 && f.straddles(n-1) {
 		n--
+	} else if n > 1 && n == int(h.Count) && !h.timed(f.layout.Item(f.b, n-1)) {
+		return 0
 	}
 	return n - 1
 }
