@@ -157,15 +157,24 @@ func TestPlanOfPeer(t *testing.T) {
 			peers[c.Scenario+" "+c.Pace]++
 		}
 	}
-	if len(cells) != 8 {
-		t.Errorf("loads are %v, want 8", cells)
+	if len(cells) != 8+3 {
+		t.Errorf("loads are %v, want 8 and 3 baselines", cells)
 	}
 	for load, n := range cells {
+		if strings.HasPrefix(load, "baseline_") {
+			if n != 1 {
+				t.Errorf("%s: %d cells, want 1", load, n)
+			}
+			continue
+		}
 		if peers[load] < 2 || n-peers[load] < 2 {
 			t.Errorf("%s: %d of %d cells are the peer's, want it twice for the noise floor, and two of the engine", load, peers[load], n)
 		}
 	}
-	if got, want := len(study.Order), 39*8; got != want {
+	if len(study.Ratios) != 5+3 {
+		t.Errorf("%d ratios, want five targets and three limits", len(study.Ratios))
+	}
+	if got, want := len(study.Order), (39+2+3)*8; got != want {
 		t.Errorf("%d runs, want %d", got, want)
 	}
 }

@@ -259,7 +259,8 @@ func defaultPrimary(sc ScenarioSpec) string {
 }
 
 // only picks the configurations that run the scenario, in the order in which it
-// names them. The first of them is the one that runs twice.
+// names them. The first of them is the one that runs twice, if there is another to
+// compare it with.
 func (sc ScenarioSpec) only(configs []resolvedConfig, twin bool) ([]resolvedConfig, error) {
 	if len(sc.Only) == 0 {
 		return configs, nil
@@ -274,7 +275,7 @@ func (sc ScenarioSpec) only(configs []resolvedConfig, twin bool) ([]resolvedConf
 		}
 		picked = append(picked, configs[i])
 	}
-	if twin && len(errs) == 0 {
+	if twin && len(errs) == 0 && len(picked) > 1 {
 		again := picked[0]
 		again.twin = true
 		picked = append(picked, again)

@@ -37,7 +37,8 @@ type Spec struct {
 	// study. Default: none.
 	Limit Duration `yaml:"limit" json:"limit,omitempty"`
 	// AA adds the first configuration a second time under another name. The
-	// difference between the two is the noise floor. Default true.
+	// difference between the two is the noise floor. A scenario of which Only names one
+	// configuration goes without. Default true.
 	AA *bool `yaml:"aa" json:"aa,omitempty"`
 	// Exploratory allows fewer blocks than any conclusion needs.
 	Exploratory bool `yaml:"exploratory" json:"exploratory,omitempty"`
