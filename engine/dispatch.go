@@ -28,7 +28,8 @@ type dispatcher struct {
 	lookahead // of Step
 	log       *commitlog.Log
 	waiters   *waiters
-	durable   bool // follow Flushed instead of Committed: readers see only what is on disk
+	readable  func(offset int64) // nil: nobody is told
+	durable   bool               // follow Flushed instead of Committed: readers see only what is on disk
 	// repair is set while Open builds what is missing: a unit that differs from
 	// the log is replaced then, and reported otherwise.
 	repair       bool
@@ -96,7 +97,9 @@ func (d *dispatcher) Step(time.Time) (worked int, err error) {
 		}
 		d.prefetch(jobs)
 		done, err := d.dispatchAll(jobs)
-		worked += done
+		if worked += done; d.readable != nil && done > 0 {
+			d.readable(d.at.Load())
+		}
 		if err != nil {
 			return worked, err
 		}

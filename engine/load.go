@@ -129,7 +129,7 @@ func (l *loading) open() (d directory, err error) {
 	}
 	s.dispatch = &dispatcher{
 		lookahead: lookahead{queues: s.queues, index: s.index, indexTags: s.opt.IndexTags == On, delays: s.delays},
-		log:       s.log, waiters: s.waiters, durable: s.durable,
+		log:       s.log, waiters: s.waiters, readable: s.opt.Readable, durable: s.durable,
 		unitsPerFile: s.opt.ConsumeQueueFileBytes / consumequeue.UnitBytes,
 	}
 	if s.dispatch.deleted, err = s.dir.LoadDeletedTopics(); err != nil {

@@ -159,6 +159,11 @@ type Options struct {
 	// Progress, if not nil, is told by Open how far it is, several times a second
 	// at most and never concurrently. It must not call the store.
 	Progress func(RecoveryProgress) `json:"-"`
+	// Readable, if not nil, is told by the dispatcher that the messages below a log
+	// offset can be found by queue and key, for each few of them, in order. It must
+	// return at once: the messages behind wait for it. Of what Open dispatches it is told
+	// nothing.
+	Readable func(offset int64) `json:"-"`
 	// FileReservedMs is how long records are kept: a commit log file goes when its
 	// newest record is older. Default 72 h. The file that is written never goes. Time
 	// that passed while the store was not open, and what the clock was set forward,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"testing"
 )
@@ -138,4 +139,45 @@ func TestTailReadersSeeEveryMessageOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// Goal: who is told that messages are readable can read them, is told in order and up
+// to the last, and of what Open dispatches is told nothing.
+func TestReadableTellsHowFarDispatchIs(t *testing.T) {
+	var told []int64
+	var s *Store
+	o := small(Options{Dispatch: On})
+	o.Readable = func(offset int64) {
+		if s == nil {
+			t.Errorf("told of %d while the store was opened", offset)
+		} else if at := s.Dispatched(); offset > at || len(told) > 0 && offset <= told[len(told)-1] {
+			t.Errorf("told of %d after %d, dispatched is up to %d", offset, told, at)
+		}
+		told = append(told, offset)
+	}
+	dir := scratch(t)
+	opened := openUnchecked(t, dir, o)
+	s = opened
+	for i := range 100 {
+		put(t, s, newMessage("t", int32(i%3), text(body(i), 100)))
+	}
+	dispatched(t, s)
+	end := s.log.Appended()
+	if err := s.Close(); err != nil { // ends the dispatcher
+		t.Fatal(err)
+	}
+	if len(told) == 0 || told[len(told)-1] != end {
+		t.Errorf("told of %d, the log ends at %d", told, end)
+	}
+	for _, derived := range []string{opened.dir.ConsumeQueue(), opened.dir.Index()} {
+		if err := os.RemoveAll(derived); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = nil
+	again := openUnchecked(t, dir, o)
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+	verified(t, again)
 }

@@ -179,10 +179,10 @@ func (q *Queue) rest(w *watch) (e end, ok bool, err error) {
 
 // synced reports whether all units are durable, with zeros behind them.
 func (q *Queue) synced() bool {
-	q.putMu.Lock()
-	defer q.putMu.Unlock()
 	q.syncMu.Lock()
 	defer q.syncMu.Unlock()
+	q.putMu.Lock()
+	defer q.putMu.Unlock()
 	if q.unerased || q.eraseErr != nil || q.syncErr != nil {
 		return false
 	}

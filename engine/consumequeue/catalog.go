@@ -50,7 +50,7 @@ type end struct {
 	topic string
 	id    int32
 
-	base, files int64 // byte of the queue where its first file starts, and how many follow
+	base, files int64 // byte of the queue where its first file starts, and number of files
 	max         int64 // queue offset
 	first, last message
 

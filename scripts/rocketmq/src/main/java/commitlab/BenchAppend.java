@@ -19,6 +19,7 @@ class BenchAppend implements BenchScenario {
     private static final class Writer {
         final BenchWorkload.Generator generator;
         final BenchSample sample = new BenchSample();
+        MessageExt last; // what was put last
         boolean full; // the last put reached the end of the byte budget
 
         Writer(BenchWorkload.Generator generator) {
@@ -40,7 +41,7 @@ class BenchAppend implements BenchScenario {
     /** Puts one message, which makes the first file, and waits until the file after it is prepared. */
     @Override
     public void setUp() throws Exception {
-        store = BenchStore.open(plan, dir, fileBytes);
+        store = open(plan, dir, fileBytes);
         store.awaitWritable(() -> put(writers[0]));
         store.awaitPrepared();
     }
@@ -50,8 +51,17 @@ class BenchAppend implements BenchScenario {
         w.offset = put(writers[w.id]).getWroteOffset();
     }
 
+    BenchStore open(BenchPlan plan, Path dir, int fileBytes) throws Exception {
+        return BenchStore.open(plan, dir, fileBytes);
+    }
+
     final AppendMessageResult put(int worker) throws End {
         return put(writers[worker]);
+    }
+
+    /** The message that a worker put last. */
+    final MessageExt last(int worker) {
+        return writers[worker].last;
     }
 
     private AppendMessageResult put(Writer w) throws End {
@@ -59,7 +69,8 @@ class BenchAppend implements BenchScenario {
             throw new End("byte budget used");
         }
         long sequence = w.generator.sequence();
-        AppendMessageResult r = store.put(w.generator.next()).getAppendMessageResult();
+        w.last = w.generator.next();
+        AppendMessageResult r = store.put(w.last).getAppendMessageResult();
         w.sample.offer(sequence, r.getWroteOffset(), r.getLogicsOffset());
         w.full = r.getWroteOffset() + r.getWroteBytes() >= plan.maxBytes;
         return r;

@@ -11,6 +11,7 @@ import java.util.Map;
 import org.apache.rocketmq.common.ServiceThread;
 import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.store.DefaultMessageStore;
+import org.apache.rocketmq.store.MessageArrivingListener;
 import org.apache.rocketmq.store.PutMessageResult;
 import org.apache.rocketmq.store.config.MessageStoreConfig;
 
@@ -20,6 +21,7 @@ import org.apache.rocketmq.store.config.MessageStoreConfig;
  */
 final class BenchStore {
     private static final int FIRST_PUTS = 12;
+    private static final MessageArrivingListener UNHEARD = (topic, queue, offset, tags, time, map, properties) -> { };
 
     final DefaultMessageStore store;
     private final boolean dispatches;
@@ -33,7 +35,12 @@ final class BenchStore {
 
     /** Opens and starts the store in dir; fileBytes over 0 is the size of its commit log files. */
     static BenchStore open(BenchPlan plan, Path dir, int fileBytes) throws Exception {
-        BenchStore s = load(plan, dir, fileBytes);
+        return open(plan, dir, fileBytes, UNHEARD);
+    }
+
+    /** The same; arrivals hears of each message that was dispatched. */
+    static BenchStore open(BenchPlan plan, Path dir, int fileBytes, MessageArrivingListener arrivals) throws Exception {
+        BenchStore s = load(plan, dir, fileBytes, arrivals);
         s.store.start();
         if (!s.dispatches) {
             ((ServiceThread) s.dispatcher).shutdown();
@@ -43,6 +50,10 @@ final class BenchStore {
 
     /** Opens it, and leaves the start to the caller. */
     static BenchStore load(BenchPlan plan, Path dir, int fileBytes) throws Exception {
+        return load(plan, dir, fileBytes, UNHEARD);
+    }
+
+    private static BenchStore load(BenchPlan plan, Path dir, int fileBytes, MessageArrivingListener arrivals) throws Exception {
         MessageStoreConfig config = new MessageStoreConfig();
         config.setStorePathRootDir(dir.toString());
         config.setStorePathCommitLog(dir.resolve("commitlog").toString());
@@ -54,7 +65,7 @@ final class BenchStore {
         if (fileBytes > 0) {
             config.setMappedFileSizeCommitLog(fileBytes);
         }
-        DefaultMessageStore store = Generation.open(config, (topic, queue, offset, tags, time, map, properties) -> { });
+        DefaultMessageStore store = Generation.open(config, arrivals);
         if (!store.load()) {
             throw new IllegalStateException("the store in " + dir + " did not load");
         }
@@ -150,12 +161,6 @@ final class BenchStore {
                 ready &= field(request.getClass(), "mappedFile").get(request) != null;
             }
         }
-    }
-
-    /** Log offset below which everything is found by queue and key, or somewhat less. */
-    long dispatched() {
-        long end = store.getMaxPhyOffset(); // first: what comes after it is not yet asked for
-        return end - store.dispatchBehindBytes();
     }
 
     /** Waits until everything that was put is dispatched. */

@@ -37,7 +37,7 @@ final class BenchWorkload {
         uniqueKeys = spec.uniqueKeys || needsUniqueKeys;
         topics = new String[spec.topics];
         for (int i = 0; i < topics.length; i++) {
-            topics[i] = "topic-" + i;
+            topics[i] = topic(i);
         }
         sizes = parseSizes(spec.body);
         weights = Arrays.stream(sizes).mapToLong(s -> s[2]).sum();
@@ -50,6 +50,10 @@ final class BenchWorkload {
             }
             filler[i] = (byte) (state >>> i % 8 * 8);
         }
+    }
+
+    static String topic(int number) {
+        return "topic-" + number;
     }
 
     /** Reads the notation of workload.Sizes as it is written, with plain numbers: 128x6,1024-4096x3,65536. */
