@@ -23,6 +23,7 @@ func Collect(dir string) Facts {
 		Root:       os.Geteuid() == 0,
 		GoVersion:  runtime.Version(),
 		GOMAXPROCS: runtime.GOMAXPROCS(0),
+		SliceNs:    Slice().Nanoseconds(),
 		GOGC:       os.Getenv("GOGC"),
 		GOMEMLIMIT: os.Getenv("GOMEMLIMIT"),
 		GODEBUG:    os.Getenv("GODEBUG"),

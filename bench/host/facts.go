@@ -54,6 +54,7 @@ type Facts struct {
 	// The program.
 	GoVersion  string `json:"go_version"`
 	GOMAXPROCS int    `json:"gomaxprocs"`
+	SliceNs    int64  `json:"slice_ns,omitempty"` // of a thread, if the system tells
 	GOGC       string `json:"gogc,omitempty"`
 	GOMEMLIMIT string `json:"gomemlimit,omitempty"`
 	GODEBUG    string `json:"godebug,omitempty"`

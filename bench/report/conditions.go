@@ -29,7 +29,7 @@ func (r *Report) conditions() []fact {
 	m := first.Manifest
 	h := m.Host
 	add("machine", h.CPUModel, counted(h.CPUs, "CPU"), bytesText(h.MemoryBytes)+" of memory", h.Virtualisation)
-	add("system", strings.TrimSpace(h.OS+" "+h.Kernel), h.Arch, h.GoVersion, fmt.Sprintf("GOMAXPROCS %d", h.GOMAXPROCS))
+	add("system", strings.TrimSpace(h.OS+" "+h.Kernel), h.Arch, h.GoVersion, fmt.Sprintf("GOMAXPROCS %d", h.GOMAXPROCS), slice(h.SliceNs))
 	add("file system", h.Dir.FileSystem, h.Dir.MountOptions, h.Dir.Device, h.Dir.DeviceModel)
 	add("kernel settings", prefixed("transparent huge pages ", h.THP), prefixed("dirty ratio ", h.DirtyRatio), prefixed("dirty background ratio ", h.DirtyBackgroundRatio),
 		prefixed("swappiness ", h.Swappiness), fmt.Sprintf("RLIMIT_MEMLOCK %s", bytesText(h.MemlockBytes)))
@@ -170,4 +170,12 @@ func (r *Report) limits() []string {
 		return append(out, "What went on beside the load did what the table of pressure says, and no more; what it was meant to stand for may do otherwise.")
 	}
 	return append(out, "Nothing here was measured under memory pressure, on a full disk, or beside other load, unless the scenario says so.")
+}
+
+// slice tells how long a thread runs on, if the system did.
+func slice(ns int64) string {
+	if ns == 0 {
+		return ""
+	}
+	return "slices of " + time.Duration(ns).String()
 }

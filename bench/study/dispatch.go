@@ -16,7 +16,8 @@ import "time"
 // interrupts; so the lag is measured with few and large pages, too.
 //
 // Each thread that waits for a sync keeps its P for a while. With as many Ps as
-// services sync and make pages the dispatcher finds one when it wakes.
+// services sync and make pages the dispatcher finds one when it wakes; and with short
+// slices it does not wait until the generator, which spins, has had its turn.
 var dispatchStudy = Spec{
 	Name:     "dispatch",
 	Seed:     1,
@@ -26,6 +27,7 @@ var dispatchStudy = Spec{
 	Cooldown: pointer(Duration(100 * time.Millisecond)),
 	Limit:    Duration(235 * time.Second),
 	Procs:    8,
+	Slice:    Duration(100 * time.Microsecond),
 	AA:       pointer(false),
 	Primary:  []string{"readable.service.p99"},
 	Ratios: []RatioSpec{
