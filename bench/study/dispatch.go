@@ -66,7 +66,7 @@ var dispatchStudy = Spec{
 // steady makes few pages and syncs little at a time: only the newest part of the log is
 // kept, and its files are used again and again.
 var steady = map[string]string{
-	"advise": "hugepage", "destroy": "recycle", "commitLogFileBytes": "64MiB", "maxLogBytes": "256MiB", "deleteFileIntervalMs": "10",
+	"advise": "hugepage", "destroy": "recycle", "commitLogFileBytes": "32MiB", "maxLogBytes": "128MiB", "deleteFileIntervalMs": "10",
 	"flushIntervalMs": "50", "syncPath": "fdatasync",
 }
 
