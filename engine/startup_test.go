@@ -177,3 +177,35 @@ func TestStartReadsNoQueueAtRest(t *testing.T) {
 	}
 	verified(t, s)
 }
+
+// Goal: a catalog that cannot be saved leaves no older one behind, and the store is
+// closed in order all the same.
+func TestCatalogThatCannotBeSavedLeavesNone(t *testing.T) {
+	dir := t.TempDir()
+	if !fsutil.StampsTell(dir) {
+		t.Skip("the file system of the temporary directory does not tell of writes to mapped pages; what is tested here is off there")
+	}
+	o := small(Options{Dispatch: On})
+	for range 2 {
+		s := openUnchecked(t, dir, o)
+		put(t, s, newMessage("t", 0, "body"))
+		dispatched(t, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		verified(t, s)
+		catalog := s.dir.QueueCatalog()
+		if _, err := os.Stat(catalog); err == nil { // the first time: the next cannot be written
+			if err := os.MkdirAll(filepath.Join(catalog+".tmp", "full"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if _, err := os.Stat(catalog + ".tmp"); err != nil {
+			t.Errorf("there was no catalog to begin with: %v", err)
+		}
+	}
+	if _, err := os.Stat(storedir.Layout(dir).QueueCatalog()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the old catalog is there: %v", err)
+	}
+}

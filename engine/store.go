@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -89,15 +90,21 @@ func Open(dir string, o Options) (*Store, error) {
 }
 
 // saveCatalog lets the next start go past the queues that are at rest. If it cannot be
-// saved that start takes longer, and nothing else.
-func (s *Store) saveCatalog() {
+// saved that start takes longer, and nothing else; but an older one must not stay.
+func (s *Store) saveCatalog() error {
 	err := s.dir.MakeConfig()
 	if err == nil {
 		err = s.queues.SaveCatalog()
 	}
-	if err != nil {
-		s.opt.Logger.Warn("the next start has to read all consume queues", "error", err)
+	if err == nil {
+		return nil
 	}
+	s.opt.Logger.Warn("the next start has to read all consume queues", "error", err)
+	err = os.Remove(s.dir.QueueCatalog())
+	if _, gone := os.Lstat(s.dir.QueueCatalog()); gone != nil {
+		return nil
+	}
+	return fmt.Errorf("remove the old catalog of consume queues: %w", err)
 }
 
 // release gives back what load has opened. Whether it is durable is the caller's
@@ -171,7 +178,7 @@ func (s *Store) close() error {
 	close(s.closing)
 	err := s.services.stop(s)
 	if err == nil && s.queues != nil {
-		s.saveCatalog()
+		err = s.saveCatalog()
 	}
 	err = errors.Join(err, s.release())
 	if err == nil && s.spares != nil {

@@ -167,7 +167,7 @@ func (q *Queue) rest(w *watch) (e end, ok bool, err error) {
 		return end{}, false, err
 	}
 	lately := time.Now().Add(-fsutil.StampSteps).UnixNano()
-	if max(e.dir.ModifyNs, e.dir.ChangeNs, e.file.ModifyNs, e.file.ChangeNs) > lately {
+	if max(e.dir.ModifyNs, e.dir.ChangeNs, e.file.ModifyNs, e.file.ChangeNs) > lately || e.dir.WholeSeconds() || e.file.WholeSeconds() {
 		return end{}, false, nil
 	}
 	if e.dir == q.atRest { // then there is still nothing else in it

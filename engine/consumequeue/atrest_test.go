@@ -276,6 +276,19 @@ func TestCatalogIsNotBelieved(t *testing.T) {
 			t.Errorf("at rest: %v", rest)
 		}
 	})
+	t.Run("times of whole seconds", func(t *testing.T) {
+		root, o := cataloged(t)
+		restingTable(t, root, o)
+		table := openTable(t, root, o)
+		then := time.Now().Add(-time.Hour).Truncate(time.Second)
+		if err := os.Chtimes(filepath.Join(root, "one file/0", segment.FileName(0)), then, then); err != nil {
+			t.Fatal(err)
+		}
+		endInOrder(t, table)
+		if _, rest := describe(root, o); !slices.Equal(rest, []string{"deleted/0", "files/1", "files/2", "full/0"}) {
+			t.Errorf("at rest: %v", rest)
+		}
+	})
 	t.Run("a file system that does not tell", func(t *testing.T) {
 		root, o := cataloged(t)
 		stampsTell = func(string) bool { return false }

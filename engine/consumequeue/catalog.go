@@ -20,7 +20,9 @@ import (
 // same. An entry counts as long as the stamp of the queue's last file is what it was (no
 // unit was written), and, if there are others or another could follow, that of its
 // directory (no file was made or removed). So whoever else has used the store, nothing
-// is believed of what they changed.
+// is believed of what they changed. Only a file that somebody lays beside the only one
+// of a queue, which has room for the next unit, goes unseen: no store does that, and the
+// queue cannot go on to a file of that name until it is gone.
 //
 // That holds while stamps tell, see [fsutil.StampsTell], and as long as the system has
 // not gone down with the store open: a power cut may keep units that were written and

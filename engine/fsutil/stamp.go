@@ -49,8 +49,15 @@ func (d *Directory) Stamp(name string) (Stamp, error) {
 // Close gives the directory up.
 func (d *Directory) Close() error { return unix.Close(d.fd) }
 
+// WholeSeconds reports whether a time of the stamp is one of whole seconds, as all are on
+// an ext4 with small inodes: there a change within the second may not show.
+func (s Stamp) WholeSeconds() bool {
+	return s.ModifyNs%int64(time.Second) == 0 || s.ChangeNs%int64(time.Second) == 0
+}
+
 // StampSteps is more than the steps in which any file system that [StampsTell] writes
-// these times: of two changes within it, the second may leave the stamp as it was.
+// these times, unless in whole seconds: of two changes within it, the second may leave
+// the stamp as it was.
 const StampSteps = 20 * time.Millisecond
 
 // StampsTell reports whether a change of a file at dir always shows in its stamp, also
