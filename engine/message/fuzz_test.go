@@ -174,3 +174,25 @@ func FuzzIDs(f *testing.F) {
 		}
 	})
 }
+
+// Whatever a table of delay levels is written as, it is an error, or delays of which none
+// is negative.
+func FuzzDelayLevels(f *testing.F) {
+	for _, s := range []string{DefaultDelayLevels, "1s", "9223372036854775807d", "-1s", "1 s", " ", "s", "１s", "1s  2s"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		levels, err := ParseDelayLevels(s)
+		if err != nil {
+			return
+		}
+		if len(levels) != strings.Count(s, " ")+1 {
+			t.Errorf("%q: %d levels", s, len(levels))
+		}
+		for i, ms := range levels {
+			if ms < 0 {
+				t.Errorf("%q: level %d takes %d ms", s, i+1, ms)
+			}
+		}
+	})
+}

@@ -128,3 +128,33 @@ func FuzzAbortMarker(f *testing.F) {
 		}
 	})
 }
+
+// Whatever stands in the list of deleted topics, it is an error or a list that survives
+// being saved.
+func FuzzDeletedTopics(f *testing.F) {
+	f.Add([]byte(`{"topics":{"t":{"before":100,"next":{"0":5,"3":7}},"主题":{"before":0,"next":null}}}`))
+	f.Add([]byte(`{"topics":{"":{"before":-1,"next":{"-1":-9223372036854775808}}}}`))
+	f.Add([]byte(`{"topics":{"t":{"next":{"99999999999":1}}}}`))
+	f.Add([]byte(`{"topics":null}`))
+	f.Add([]byte(`{"topics":{"t":{}`))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		l := Layout(t.TempDir())
+		stray(t, l.DeletedTopics(), content)
+		topics, err := l.LoadDeletedTopics()
+		if err != nil {
+			return
+		}
+		if err := l.SaveDeletedTopics(topics); err != nil {
+			t.Fatal(err)
+		}
+		again, err := l.LoadDeletedTopics()
+		if err != nil || len(again) != len(topics) {
+			t.Fatalf("loaded %v, then %v (%v)", topics, again, err)
+		}
+		for name, want := range topics {
+			if got := again[name]; got.Before != want.Before || !maps.Equal(got.Next, want.Next) {
+				t.Errorf("topic %q: %+v, then %+v", name, want, got)
+			}
+		}
+	})
+}
