@@ -19,7 +19,7 @@ var peerStudy = Spec{
 	Seed:     1,
 	Blocks:   8,
 	Duration: Duration(1500 * time.Millisecond),
-	Limit:    Duration(45 * time.Minute),
+	Limit:    Duration(60 * time.Minute),
 	Cooldown: pointer(Duration(100 * time.Millisecond)),
 	Primary:  []string{"append.rate"},
 	Ratios: []RatioSpec{

@@ -13,6 +13,6 @@
 //	└── lock              byte 0 is locked while the store is open
 //
 // All of it is as Apache RocketMQ writes it, or in places that it does not look at, so
-// that either opens the other's directory. The lock is taken before anything in the directory is read or
-// changed, and given back after everything else.
+// that either opens the other's directory. The lock is taken before anything in the
+// directory is read or changed, and given back after everything else.
 package storedir
