@@ -19,7 +19,7 @@ const dispatchStepBytes = 1 << 20
 
 // A dispatcher follows the log and makes its records findable: first in the
 // consume queue, then in the index, then readers that wait are told. It is a
-// service and the only writer of queues and index.
+// service and the only writer of queues and index. Puts help it when it is behind.
 //
 // The watermark moves past a record when all three are done. If a queue or the
 // index cannot take it (a full disk), the watermark stays and the next Step
@@ -34,11 +34,13 @@ type dispatcher struct {
 	// the log is replaced then, and reported otherwise.
 	repair       bool
 	unitsPerFile int64 // of a consume queue
+	assistBytes  int64 // puts help if more than that is not dispatched; negative: never
 
-	// mu is held by a Step, and while a topic is deleted: no record of it is then
-	// on its way into a queue.
+	// mu is held by whoever dispatches, and while a topic is deleted: no record of it
+	// is then on its way into a queue. It guards what follows, and the lookahead.
 	mu      sync.Mutex
-	deleted storedir.DeletedTopics // guarded by mu once services run
+	deleted storedir.DeletedTopics // not guarded before services run
+	alone   bool                   // puts do not help: the last attempt failed, or the store closes
 
 	ahead [jobsAhead]job // decoded and next to be dispatched
 
@@ -46,6 +48,7 @@ type dispatcher struct {
 	storeMs   atomic.Int64 // store time of the last record dispatched
 	messages  atomic.Int64 // records dispatched
 	deletions atomic.Int64 // of topics, failed ones too
+	assisted  atomic.Bool  // by a put, since the last beat
 }
 
 // Name implements service.Service.
@@ -62,13 +65,24 @@ func (d *dispatcher) limit() int64 {
 // Step dispatches up to about dispatchStepBytes and returns the number of
 // records.
 func (d *dispatcher) Step(time.Time) (worked int, err error) {
+	if d.at.Load() >= d.limit() {
+		return 0, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	worked, err = d.advance(dispatchStepBytes, true)
+	d.alone = err != nil
+	return worked, err
+}
+
+// advance dispatches up to a number of bytes, and the records then decoded, and
+// returns the number of records. The caller holds mu.
+func (d *dispatcher) advance(bytes int64, makeFiles bool) (worked int, err error) {
 	from := d.at.Load()
 	limit := d.limit()
 	if from >= limit {
 		return 0, nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if gap, ok := d.log.Skipped().At(from); ok {
 		if gap.Contains(from) {
 			d.at.Store(gap.To)
@@ -83,7 +97,7 @@ func (d *dispatcher) Step(time.Time) (worked int, err error) {
 	defer view.Release()
 	defer mmap.Recover(&err, mmap.GuardFaults())
 	data := view.Bytes()
-	for pos := 0; pos < min(len(data), dispatchStepBytes); {
+	for pos := int64(0); pos < min(int64(len(data)), bytes); {
 		if isBlank(data[pos:]) {
 			if fileEnd > limit {
 				return worked, nil // the file is just being closed
@@ -93,17 +107,17 @@ func (d *dispatcher) Step(time.Time) (worked int, err error) {
 		}
 		jobs, err := d.look(data[pos:], d.ahead[:])
 		if len(jobs) == 0 {
-			return worked, fmt.Errorf("dispatch at offset %d: %w", from+int64(pos), err)
+			return worked, fmt.Errorf("dispatch at offset %d: %w", from+pos, err)
 		}
 		d.prefetch(jobs)
-		done, err := d.dispatchAll(jobs)
+		done, err := d.dispatchAll(jobs, makeFiles)
 		if worked += done; d.readable != nil && done > 0 {
 			d.readable(d.at.Load())
 		}
 		if err != nil {
 			return worked, err
 		}
-		pos = int(d.at.Load() - from)
+		pos = d.at.Load() - from
 	}
 	return worked, nil
 }
@@ -116,9 +130,12 @@ func isBlank(data []byte) bool {
 
 // dispatchAll dispatches the records that are next, moves the watermark past each,
 // and returns how many that were.
-func (d *dispatcher) dispatchAll(jobs []job) (done int, err error) {
+func (d *dispatcher) dispatchAll(jobs []job, makeFiles bool) (done int, err error) {
 	at := d.at.Load()
 	for i := range jobs {
+		if !makeFiles && !d.hasRoom(&jobs[i]) {
+			return i, errNoRoom
+		}
 		if err := d.dispatch(&jobs[i]); err != nil {
 			return i, fmt.Errorf("dispatch at offset %d: %w", at, err)
 		}

@@ -14,6 +14,7 @@
 //	commitlog/commit.go     transient buffers → page cache                           Committed
 //	commitlog/flush.go      page cache → disk, by interval or one sync for a group.go  Flushed
 //	dispatch.go             consume queue, then index, then waiting readers         Dispatched
+//	                        by a service, and by puts where it is behind: assist.go
 //	get.go query.go         a unit or an index candidate → the record, verified → View
 //	commitlog/cold.go       a record far behind the end: how the wait for the disk is spent
 //	bytime.go wait.go       search by store time; wait for what comes

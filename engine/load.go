@@ -100,7 +100,9 @@ func (l *loading) open() (d directory, err error) {
 	}
 	start := time.Now()
 	if d.dispatch {
-		s.queues, err = consumequeue.LoadTable(s.dir.ConsumeQueue(), s.opt.consumeQueue(s.optional, s.reaper, l.clean, p.QueuesDurable, s.dir.QueueCatalog()))
+		o := s.opt.consumeQueue(s.optional, s.reaper, l.clean)
+		o.Durable, o.Catalog, o.Names = p.QueuesDurable, s.dir.QueueCatalog(), s.queueNames
+		s.queues, err = consumequeue.LoadTable(s.dir.ConsumeQueue(), o)
 		if err != nil {
 			return d, err
 		}
@@ -130,7 +132,7 @@ func (l *loading) open() (d directory, err error) {
 	s.dispatch = &dispatcher{
 		lookahead: lookahead{queues: s.queues, index: s.index, indexTags: s.opt.IndexTags == On, delays: s.delays},
 		log:       s.log, waiters: s.waiters, readable: s.opt.Readable, durable: s.durable,
-		unitsPerFile: s.opt.ConsumeQueueFileBytes / consumequeue.UnitBytes,
+		unitsPerFile: s.opt.ConsumeQueueFileBytes / consumequeue.UnitBytes, assistBytes: s.opt.DispatchAssistBytes,
 	}
 	if s.dispatch.deleted, err = s.dir.LoadDeletedTopics(); err != nil {
 		return d, err

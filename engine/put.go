@@ -46,9 +46,19 @@ func (s *Store) put(m *message.Message, plan *message.Plan) (PutResult, error) {
 		return PutResult{}, fmt.Errorf("put: %w", classify(err))
 	}
 	if s.durable && !plan.NoWait {
-		return pos, s.awaitDurable(pos)
+		if err := s.awaitDurable(pos); err != nil {
+			return pos, err
+		}
 	}
+	s.assist(int64(pos.Size))
 	return pos, nil
+}
+
+// assist has the caller dispatch what it put some bytes of, if need be.
+func (s *Store) assist(bytes int64) {
+	if s.dispatch != nil {
+		s.dispatch.assist(bytes)
+	}
 }
 
 // PutBatch stores messages of one topic and queue next to each other in the
@@ -85,9 +95,13 @@ func (s *Store) PutBatch(batch []message.Message) ([]PutResult, error) {
 	if err := s.log.AppendBatch(batch, plans, results); err != nil {
 		return nil, fmt.Errorf("put batch: %w", classify(err))
 	}
+	last := results[len(results)-1]
 	if s.durable && wait {
-		return results, s.awaitDurable(results[len(results)-1])
+		if err := s.awaitDurable(last); err != nil {
+			return results, err
+		}
 	}
+	s.assist(last.End() - results[0].PhysicalOffset)
 	return results, nil
 }
 

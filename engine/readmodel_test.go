@@ -58,10 +58,10 @@ func readVariants() map[string]Options {
 	all := map[string]Options{
 		"default":          {},
 		"a file for each":  {CommitLogFileBytes: 4096, ConsumeQueueFileBytes: units(1), IndexSlots: 1, IndexItems: 2},
-		"few per file":     {CommitLogFileBytes: 4096, ConsumeQueueFileBytes: units(3), IndexSlots: 3, IndexItems: 5, Flush: FlushSync},
+		"few per file":     {CommitLogFileBytes: 4096, ConsumeQueueFileBytes: units(3), IndexSlots: 3, IndexItems: 5, Flush: FlushSync, DispatchAssistBytes: 1},
 		"transient, sync":  {CommitLogFileBytes: 4096, ConsumeQueueFileBytes: units(2), IndexSlots: 2, IndexItems: 4, Flush: FlushSync, SyncPath: segment.SyncPwrite},
 		"transient, async": {ConsumeQueueFileBytes: units(7), IndexSlots: 10, IndexItems: 30, SyncPath: segment.SyncPwrite},
-		"without index":    {Index: Off, ConsumeQueueFileBytes: units(4), SyncPath: segment.SyncFdatasync},
+		"without index":    {Index: Off, ConsumeQueueFileBytes: units(4), SyncPath: segment.SyncFdatasync, DispatchAssistBytes: 1},
 		"tight limits":     {TransferCountInMemory: 2, TransferBytesInMemory: 600, MaxFilterUnits: 3, ConsumeQueueFileBytes: units(5), IndexSlots: 1, IndexItems: 10},
 		"on disk, spinning": {InMemoryBytes: 1000, TransferCountOnDisk: 1, AppendLock: LockSpin, Clock: ClockExact,
 			ConsumeQueueFileBytes: units(6), IndexSlots: 4, IndexItems: 7, AppendCRC: On},

@@ -15,7 +15,7 @@ import (
 // Close side by side, while log, queues and index roll. Method: the heap mapper,
 // whose memory the race detector watches; every reader checks what it reads.
 func TestReadersBesideWritersDispatchAndClose(t *testing.T) {
-	for _, o := range []Options{{}, {Flush: FlushSync}, {SyncPath: "pwrite", AppendLock: LockSpin}} {
+	for _, o := range []Options{{DispatchAssistBytes: 1}, {Flush: FlushSync, DispatchAssistBytes: -1}, {SyncPath: "pwrite", AppendLock: LockSpin}} {
 		o.Dispatch, o.DelayLevels = On, "0s 1h"
 		o.ConsumeQueueFileBytes, o.IndexSlots, o.IndexItems = 7*consumequeue.UnitBytes, 5, 30
 		o.FlushIntervalConsumeQueueMs = 3

@@ -10,7 +10,7 @@ import (
 
 // services are the background jobs of a store beside those of its log.
 type services struct {
-	reaper, disk, dispatch, queueFlush, index, delivery, checkpoint, clean *service.Loop // nil: not running
+	reaper, disk, dispatch, queueFlush, queueNames, index, delivery, checkpoint, clean *service.Loop // nil: not running
 }
 
 // deliveryInterval bounds how late a delayed message arrives.
@@ -32,6 +32,7 @@ func (v *services) start(s *Store) {
 		v.index = run(s.index, time.Second)
 	}
 	if s.dispatch != nil {
+		v.queueNames = run(s.queueNames, time.Second)
 		v.dispatch = run(s.dispatch, time.Second)
 		v.queueFlush = run(newQueueFlusher(s), time.Duration(s.opt.FlushIntervalConsumeQueueMs)*time.Millisecond)
 	}
@@ -45,7 +46,7 @@ func (v *services) start(s *Store) {
 
 // beat is called by the log about every millisecond.
 func (s *Store) beat() {
-	if d := s.dispatch; d != nil && s.services.dispatch != nil && d.at.Load() < d.limit() {
+	if d := s.dispatch; d != nil && s.services.dispatch != nil && d.needed() {
 		s.services.dispatch.Wake()
 	}
 	if clean := s.services.clean; clean != nil && s.cleaner.oversize() {
@@ -57,6 +58,13 @@ func (s *Store) beat() {
 func (v *services) wakeIndex() {
 	if v.index != nil {
 		v.index.Wake()
+	}
+}
+
+// wakeQueueNames is called when a file of a consume queue was made.
+func (v *services) wakeQueueNames() {
+	if v.queueNames != nil {
+		v.queueNames.Wake()
 	}
 }
 
@@ -82,9 +90,11 @@ func (v *services) stop(s *Store) error {
 	errs = append(errs, s.log.Stop())
 	if s.dispatch != nil {
 		v.dispatch.Stop()
+		s.dispatch.endAssistance()
 		if at, end := s.dispatch.at.Load(), s.log.Committed(); at < end {
 			errs = append(errs, fmt.Errorf("%w: dispatched up to offset %d of %d", ErrDispatchBehind, at, end))
 		}
+		v.queueNames.Stop()
 		v.queueFlush.Stop()
 		_, err := s.queues.Sync(0)
 		errs = append(errs, err)

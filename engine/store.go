@@ -38,6 +38,7 @@ type Store struct {
 	waiters *waiters
 
 	dispatch   *dispatcher // nil with dispatch off
+	queueNames *consumequeue.Names
 	checkpoint *checkpointer
 	delivery   *delivery // nil with dispatch off
 	services   services
@@ -78,6 +79,7 @@ func Open(dir string, o Options) (*Store, error) {
 		waiters:  &waiters{},
 		closing:  make(chan struct{}),
 	}
+	s.queueNames = &consumequeue.Names{Wake: s.services.wakeQueueNames}
 	if s.lock, err = fsutil.AcquireLock(s.dir.Lock()); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}

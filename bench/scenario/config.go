@@ -37,6 +37,7 @@ var rocketMQ = engine.Options{
 	CommitIntervalMs:         200,
 	CommitLeastPages:         4,
 	CommitThoroughIntervalMs: 200,
+	DispatchAssistBytes:      -1,
 	ColdRead:                 segment.ColdFault,
 }
 

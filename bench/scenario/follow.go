@@ -6,10 +6,9 @@ import (
 	"commitlab/bench/measure"
 )
 
-// follower is an appender that also times how long each message takes from the return
+// follower is an appender that also times how long each message takes from the start
 // of its put until it can be found by queue and key. When that is, the dispatcher says;
-// the worker only looks after each put what it said, so its own delays do not count.
-// What could be found before its put returned took no time.
+// the worker only looks after each put what it said, so that its looking does not count.
 type follower struct {
 	*appender
 	began    time.Time // of the times below
@@ -20,7 +19,7 @@ type follower struct {
 // awaited is a message that is not known to be dispatched.
 type awaited struct {
 	end int64         // log offset behind it
-	at  time.Duration // when its put returned
+	at  time.Duration // when its put began
 }
 
 // awaiting is a ring of messages of one worker, oldest first. When it is full,
@@ -53,7 +52,7 @@ func (a *awaiting) next(passed *milestones) (took time.Duration, ok bool) {
 		return 0, false
 	}
 	a.head++
-	return max(at-m.at, 0), true
+	return at - m.at, true
 }
 
 func newFollower(spec Spec) (measure.Instance, error) {
@@ -67,14 +66,14 @@ func newFollower(spec Spec) (measure.Instance, error) {
 // Op puts the worker's next message and observes which earlier ones have become
 // readable. The time of the put itself is timed as append.
 func (f *follower) Op(w *measure.Worker) error {
-	start := w.Now()
+	start, began := w.Now(), time.Since(f.began)
 	r, err := f.put(f.writers[w.ID])
 	if err != nil {
 		return err
 	}
 	w.Observe(opAppend, w.Now()-start)
 	awaiting := &f.awaiting[w.ID]
-	awaiting.add(awaited{end: r.End(), at: time.Since(f.began)})
+	awaiting.add(awaited{end: r.End(), at: began})
 	for {
 		took, ok := awaiting.next(f.passed)
 		if !ok {

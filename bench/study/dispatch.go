@@ -11,23 +11,17 @@ import "time"
 //
 // Building is compared by the time for a message, which for append is the time from
 // one to the next. The lag is shown beside how late a thread was that only sleeps:
-// on a machine that stands still for milliseconds no lag is shorter. Much of that
-// standing still is the making of pages, in calls of the kernel that nothing
-// interrupts; so the lag is measured with few and large pages, too.
-//
-// Each thread that waits for a sync keeps its P for a while. With as many Ps as
-// services sync and make pages the dispatcher finds one when it wakes; and with short
-// slices it does not wait until the generator, which spins, has had its turn.
+// where a dispatcher of its own is as late, no message can be found earlier. With
+// `tuned` puts help it when it is behind; `unassisted` shows what that is worth, and what
+// puts pay for it.
 var dispatchStudy = Spec{
 	Name:     "dispatch",
 	Seed:     1,
 	Blocks:   7,
-	Warmup:   pointer(Duration(1250 * time.Millisecond)), // until files come back
+	Warmup:   pointer(Duration(1250 * time.Millisecond)),
 	Duration: Duration(1500 * time.Millisecond),
 	Cooldown: pointer(Duration(100 * time.Millisecond)),
 	Limit:    Duration(235 * time.Second),
-	Procs:    8,
-	Slice:    Duration(100 * time.Microsecond),
 	AA:       pointer(false),
 	Primary:  []string{"readable.service.p99"},
 	Ratios: []RatioSpec{
@@ -40,34 +34,35 @@ var dispatchStudy = Spec{
 			Of:   CellMetricSpec{"paced.tuned", "readable.service.p99"}, To: CellMetricSpec{"paced.tuned", "hiccup.p99"},
 		},
 		{
-			Name: "lag to hiccup, p99.9",
-			Of:   CellMetricSpec{"paced.tuned", "readable.service.p99.9"}, To: CellMetricSpec{"paced.tuned", "hiccup.p99.9"},
+			Name: "lag to hiccup, p99, unassisted",
+			Of:   CellMetricSpec{"paced.unassisted", "readable.service.p99"}, To: CellMetricSpec{"paced.unassisted", "hiccup.p99"},
 		},
 		{
-			Name: "lag to hiccup, p99, steady",
-			Of:   CellMetricSpec{"paced.steady", "readable.service.p99"}, To: CellMetricSpec{"paced.steady", "hiccup.p99"},
+			Name: "lag, tuned to unassisted, p99",
+			Of:   CellMetricSpec{"paced.tuned", "readable.service.p99"}, To: CellMetricSpec{"paced.unassisted", "readable.service.p99"},
 		},
 		{
-			Name: "lag of steady to lag of tuned, p99",
-			Of:   CellMetricSpec{"paced.steady", "readable.service.p99"}, To: CellMetricSpec{"paced.tuned", "readable.service.p99"},
+			Name: "put, tuned to unassisted, p50",
+			Of:   CellMetricSpec{"paced.tuned", "append.service.p50"}, To: CellMetricSpec{"paced.unassisted", "append.service.p50"},
+		},
+		{
+			Name: "put, tuned to unassisted, p99",
+			Of:   CellMetricSpec{"paced.tuned", "append.service.p99"}, To: CellMetricSpec{"paced.unassisted", "append.service.p99"},
+		},
+		{
+			Name: "put, tuned to unassisted, p99.99",
+			Of:   CellMetricSpec{"paced.tuned", "append.service.p99.99"}, To: CellMetricSpec{"paced.unassisted", "append.service.p99.99"},
 		},
 	},
 	Configs: []ConfigSpec{
 		{Name: "tuned"},
-		{Name: "steady", Base: "tuned", Set: steady},
+		{Name: "unassisted", Base: "tuned", Set: map[string]string{"dispatchAssistBytes": "-1"}},
 	},
 	Scenarios: []ScenarioSpec{
 		{Scenario: "append", Keys: dispatchKeys, UniqueKeys: true, MaxBytes: 2 << 30, Only: []string{"tuned"}},
 		{Scenario: "dispatch_rebuild", Name: "rebuild", Keys: dispatchKeys, UniqueKeys: true, MaxBytes: 256 << 20, Only: []string{"tuned"}},
 		{Scenario: "dispatch", Name: "paced", Rate: "200k", Keys: dispatchKeys, UniqueKeys: true},
 	},
-}
-
-// steady makes few pages and syncs little at a time: only the newest part of the log is
-// kept, and its files are used again and again.
-var steady = map[string]string{
-	"advise": "hugepage", "destroy": "recycle", "commitLogFileBytes": "32MiB", "maxLogBytes": "128MiB", "deleteFileIntervalMs": "10",
-	"flushIntervalMs": "50", "syncPath": "fdatasync",
 }
 
 // dispatchKeys is how many different keys the messages have beside their unique

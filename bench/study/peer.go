@@ -57,6 +57,13 @@ var peerStudy = Spec{
 	},
 }
 
+// steady makes few pages and syncs little at a time: only the newest part of the log is
+// kept, and its files are used again and again.
+var steady = map[string]string{
+	"advise": "hugepage", "destroy": "recycle", "commitLogFileBytes": "32MiB", "maxLogBytes": "128MiB", "deleteFileIntervalMs": "10",
+	"flushIntervalMs": "50", "syncPath": "fdatasync",
+}
+
 // ofEach is one configuration of each kind.
 var ofEach = []string{"rocketmq-java", "rocketmq", "tuned"}
 

@@ -19,16 +19,16 @@ type set struct {
 // sets are the option sets, one for each round in turn: every flush mode, and
 // every way in which files are made and filled.
 var sets = []set{
-	{"async-msync", segment.DestroyBackground, engine.Options{Flush: engine.FlushAsync, SyncPath: segment.SyncMsync}},
+	{"async-msync", segment.DestroyBackground, engine.Options{Flush: engine.FlushAsync, SyncPath: segment.SyncMsync, DispatchAssistBytes: 1}},
 	{"sync-pwrite", segment.DestroyRecycle, engine.Options{Flush: engine.FlushSync, SyncPath: segment.SyncPwrite}},
 	{"async-transient", segment.DestroyRecycle, engine.Options{Flush: engine.FlushAsync, SyncPath: segment.SyncPwrite}},
 	{"sync-msync-crc", segment.DestroyPunch, engine.Options{Flush: engine.FlushSync, SyncPath: segment.SyncMsync, AppendCRC: engine.On}},
 	{"async-fdatasync-crc", segment.DestroyInline, engine.Options{
 		Flush: engine.FlushAsync, SyncPath: segment.SyncFdatasync, AppendCRC: engine.On,
-		AppendLock: engine.LockSpin, Clock: engine.ClockExact, Populate: segment.PopulateFile,
+		AppendLock: engine.LockSpin, Clock: engine.ClockExact, Populate: segment.PopulateFile, DispatchAssistBytes: -1,
 	}},
 	{"sync-fdatasync", segment.DestroyStepwise, engine.Options{
-		Flush: engine.FlushSync, SyncPath: segment.SyncFdatasync, Preallocate: engine.Off, Populate: segment.PopulateNone,
+		Flush: engine.FlushSync, SyncPath: segment.SyncFdatasync, Preallocate: engine.Off, Populate: segment.PopulateNone, DispatchAssistBytes: 1,
 	}},
 	{"async-transient-sparse", segment.DestroyBackground, engine.Options{
 		Flush: engine.FlushAsync, SyncPath: segment.SyncPwrite, Allocate: segment.Sparse, AppendCRC: engine.On,

@@ -148,7 +148,7 @@ func (q *Queue) tail() (*segment.File, error) {
 	f := q.files.Last()
 	if f == nil || f.Full() {
 		var err error
-		if f, err = q.files.Create(end - end%q.opt.Files.FileBytes); err != nil {
+		if f, err = q.next(f, end-end%q.opt.Files.FileBytes); err != nil {
 			return nil, fmt.Errorf("consume queue: %w", err)
 		}
 	}
@@ -158,6 +158,27 @@ func (q *Queue) tail() (*segment.File, error) {
 		}
 	}
 	return f, nil
+}
+
+// next makes the file at a position behind the last one, if there is one.
+func (q *Queue) next(last *segment.File, base int64) (*segment.File, error) {
+	if last != nil {
+		if err := q.syncName(last); err != nil {
+			return nil, err
+		}
+	}
+	f, err := q.files.Create(base)
+	if err == nil {
+		q.opt.Names.add(q, f)
+	}
+	return f, err
+}
+
+// HasRoom reports whether the unit of a queue offset can be put without a file being
+// made. For whoever puts: others may take the room.
+func (q *Queue) HasRoom(offset int64) bool {
+	f := q.files.Last()
+	return f != nil && offset == q.max.Load() && f.Base() <= offset*UnitBytes && offset*UnitBytes < f.End()
 }
 
 // store writes u n times behind what f holds. A page that the disk cannot back is

@@ -11,7 +11,7 @@ import (
 	"commitlab/engine/segment"
 )
 
-// Options describe queues. All fields must be set.
+// Options describe queues. All fields but Catalog and Names must be set.
 type Options struct {
 	// Files describes the files of each queue. FileBytes is a multiple of
 	// UnitBytes; Transient is nil.
@@ -29,7 +29,9 @@ type Options struct {
 	// touched since SaveCatalog made it; "" for none. There is none either where stamps
 	// do not tell, see [fsutil.StampsTell].
 	Catalog string
-	Logger  *slog.Logger
+	// Names makes the names of new files durable; nil leaves them to the next sync.
+	Names  *Names
+	Logger *slog.Logger
 }
 
 func (o *Options) check() error {
@@ -65,7 +67,7 @@ type Queue struct {
 	maxPhysical atomic.Int64 // log offset
 
 	syncMu  sync.Mutex
-	syncErr error // guarded by syncMu; the first failure
+	syncErr atomic.Pointer[error] // the first failure
 
 	held heldFiles // deleted, but not yet released by their readers
 }

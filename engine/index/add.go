@@ -77,6 +77,15 @@ func (s *Set) Add(r *Record) error {
 	return nil
 }
 
+// HasRoom reports whether a prepared record can be added without a file being made.
+func (s *Set) HasRoom(r *Record) bool {
+	if r.Physical < s.end || len(r.hashes) == 0 {
+		return true
+	}
+	files := s.Files()
+	return len(files) > 0 && files[len(files)-1].Len()+len(r.hashes) <= s.layout.Capacity()
+}
+
 // nextKey cuts the first key off; it is nil when there are no more.
 func nextKey(keys []byte) (key, rest []byte) {
 	for len(keys) > 0 {

@@ -5,10 +5,10 @@ import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.store.AppendMessageResult;
 
 /**
- * Puts messages and times from the return of each put until the message is found by queue
+ * Puts messages and times from the start of each put until the message is found by queue
  * and key. When that is, the store's dispatch thread says; the worker only looks after each
- * put what it said, so its own delays do not count. What could be found before its put
- * returned took no time. Operations: follow, append, readable.
+ * put what it said, so that its looking does not count. Operations: follow, append,
+ * readable.
  */
 final class BenchFollow extends BenchAppend {
     private static final int APPEND = 1;
@@ -23,7 +23,7 @@ final class BenchFollow extends BenchAppend {
         final String[] topic = new String[MOST_PENDING];
         final int[] queue = new int[MOST_PENDING];
         final long[] offset = new long[MOST_PENDING]; // in the queue
-        final long[] at = new long[MOST_PENDING]; // when its put returned
+        final long[] at = new long[MOST_PENDING]; // when its put began
         long head;
         long tail;
     }
@@ -45,6 +45,7 @@ final class BenchFollow extends BenchAppend {
     @Override
     public void op(BenchWorker w) throws Exception {
         long start = w.now();
+        long began = System.nanoTime();
         AppendMessageResult r = put(w.id);
         w.observe(APPEND, w.now() - start);
         Pending p = pending[w.id];
@@ -54,7 +55,7 @@ final class BenchFollow extends BenchAppend {
             p.topic[i] = message.getTopic();
             p.queue[i] = message.getQueueId();
             p.offset[i] = r.getLogicsOffset();
-            p.at[i] = System.nanoTime();
+            p.at[i] = began;
         }
         for (; p.head < p.tail; p.head++) {
             int i = (int) (p.head % MOST_PENDING);
@@ -62,7 +63,7 @@ final class BenchFollow extends BenchAppend {
             if (at == 0) {
                 break;
             }
-            w.observe(READABLE, Math.max(0, at - p.at[i]));
+            w.observe(READABLE, at - p.at[i]);
         }
     }
 }

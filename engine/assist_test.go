@@ -1,0 +1,227 @@
+package engine
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"commitlab/engine/consumequeue"
+	"commitlab/engine/message"
+	"commitlab/engine/mmap/mmaptest"
+)
+
+// unattended opens a store whose dispatcher does nothing but what the test has it do.
+func unattended(t *testing.T, o Options) *Store {
+	t.Helper()
+	o.Dispatch = On
+	s := openUnchecked(t, scratch(t), o)
+	s.services.dispatch.Stop()
+	return s
+}
+
+// step is what the dispatcher would do, to the end.
+func step(t *testing.T, s *Store) {
+	t.Helper()
+	for {
+		n, err := s.dispatch.Step(time.Now())
+		if err != nil {
+			t.Fatalf("step: %v", err)
+		}
+		if n == 0 {
+			return
+		}
+	}
+}
+
+// behind is how much of the log is not dispatched.
+func behind(s *Store) int64 { return s.log.Committed() - s.Dispatched() }
+
+// Goal: however long the dispatcher waits for a processor, puts keep the distance.
+func TestPutsKeepDispatchNear(t *testing.T) {
+	for _, assist := range []int64{1, 4096, -1} {
+		for _, flush := range []string{FlushAsync, FlushSync} {
+			o := small(Options{DispatchAssistBytes: assist, Flush: flush, CommitLogFileBytes: 1 << 20, ConsumeQueueFileBytes: 1000 * consumequeue.UnitBytes, IndexSlots: 100, IndexItems: 1000})
+			s := unattended(t, o)
+			put(t, s, keyedMessage("t", "first", "k", "made the queue"))
+			step(t, s)
+			var batch []message.Message
+			for range 20 {
+				batch = append(batch, *newMessage("t", 0, text("batch", 300)))
+			}
+			for i := range 100 {
+				if i%10 == 9 {
+					if _, err := s.PutBatch(batch); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					put(t, s, keyedMessage("t", body(i), "k", text(body(i), 300)))
+				}
+				if got := behind(s); assist > 0 && got > assist {
+					t.Fatalf("assist %d, %s: %d bytes behind after put %d", assist, flush, got, i)
+				}
+			}
+			if assist < 0 && s.Dispatched() != s.log.Min()+int64(put0Size(t, s)) {
+				t.Errorf("assist -1, %s: dispatched up to %d", flush, s.Dispatched())
+			}
+			step(t, s)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			verified(t, s)
+		}
+	}
+}
+
+// put0Size is the size of the first record.
+func put0Size(t *testing.T, s *Store) int32 { return read(t, s, s.log.Min()).size }
+
+// Seen: a queue that went on to its next file waited 700 ms for the disk, with the put
+// that dispatched. A put makes no file.
+func TestPutsLeaveTheMakingOfFilesToTheDispatcher(t *testing.T) {
+	for name, o := range map[string]Options{
+		"queue": {ConsumeQueueFileBytes: 8 * consumequeue.UnitBytes, IndexSlots: 10, IndexItems: 1000},
+		"index": {ConsumeQueueFileBytes: 1000 * consumequeue.UnitBytes, IndexSlots: 10, IndexItems: 17},
+	} {
+		seam := newSeam()
+		o.DispatchAssistBytes, o.CommitLogFileBytes = 1, 1<<20
+		s := unattended(t, seam.options(o))
+		made := make(map[string]int)
+		seam.on(func(op mmaptest.Op, path string) error {
+			if op == mmaptest.OpAllocate && !strings.Contains(path, "commitlog") {
+				made[path]++
+			}
+			return nil
+		})
+		stops := 0
+		for i := range 50 {
+			put(t, s, keyedMessage("t", body(i), "k", "x"))
+			if behind(s) == 0 {
+				continue
+			}
+			stops++
+			before := len(made)
+			for range 3 { // neither this put nor others
+				put(t, s, keyedMessage("t", body(i), "k", "x"))
+			}
+			if len(made) != before {
+				t.Fatalf("%s: a put made a file: %v", name, made)
+			}
+			step(t, s)
+		}
+		if stops < 5 {
+			t.Errorf("%s: puts dispatched everything but %d times, over 5 files", name, stops)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		verified(t, s)
+	}
+}
+
+// What a put cannot dispatch is no error of the put, is not tried by each put that
+// follows, and is dispatched when it is possible again.
+func TestPutsDoNotFailWithTheirDispatch(t *testing.T) {
+	o := small(Options{DispatchAssistBytes: 1, CommitLogFileBytes: 1 << 20, ConsumeQueueFileBytes: 1000 * consumequeue.UnitBytes})
+	s := unattended(t, o)
+	put(t, s, newMessage("t", 0, "made the queue"))
+	step(t, s)
+	queue := s.queues.Get("t", 0)
+	if err := queue.Put(1, consumequeue.Unit{PhysicalOffset: 1 << 30, Size: 100}); err != nil { // in the place of another
+		t.Fatal(err)
+	}
+	at := s.Dispatched()
+	for i := range 20 {
+		put(t, s, newMessage("t", 0, body(i)))
+	}
+	if got := s.Dispatched(); got != at || !s.dispatch.alone {
+		t.Errorf("dispatched up to %d, want %d and no further attempt", got, at)
+	}
+	if _, err := s.dispatch.Step(time.Now()); err == nil {
+		t.Error("the dispatcher does not report it")
+	}
+	if err := queue.CutAt(1); err != nil {
+		t.Fatal(err)
+	}
+	step(t, s)
+	put(t, s, newMessage("t", 0, "after"))
+	if got := behind(s); got != 0 {
+		t.Errorf("%d bytes behind: puts do not help any more", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	verified(t, s)
+}
+
+// Goal: while puts keep the distance the dispatcher is not woken, and after the last put
+// it is.
+func TestTheDispatcherIsNeededWherePutsAreNotEnough(t *testing.T) {
+	o := small(Options{DispatchAssistBytes: 1000, CommitLogFileBytes: 1 << 20, ConsumeQueueFileBytes: 1000 * consumequeue.UnitBytes})
+	s := unattended(t, o)
+	d := s.dispatch
+	put(t, s, newMessage("t", 0, "made the queue"))
+	if !d.needed() {
+		t.Error("not needed for a new queue")
+	}
+	step(t, s)
+	if d.needed() {
+		t.Error("needed for nothing")
+	}
+	for behind(s) == 0 || !d.assisted.Load() {
+		put(t, s, newMessage("t", 0, text("x", 400)))
+	}
+	put(t, s, newMessage("t", 0, text("x", 400)))
+	if d.needed() {
+		t.Error("needed though a put has just helped")
+	}
+	if !d.needed() {
+		t.Error("not needed for the last message")
+	}
+	d.mu.Lock() // somebody dispatches and has lost the processor
+	for behind(s) <= 2*d.assistBytes {
+		put(t, s, newMessage("t", 0, text("x", 400)))
+	}
+	d.mu.Unlock()
+	d.assisted.Store(true)
+	if !d.needed() {
+		t.Errorf("not needed at a distance of %d", behind(s))
+	}
+	step(t, s)
+}
+
+// Goal: one dispatches at a time, in order, whoever it is, also while the store closes.
+// Method: the heap mapper under the race detector.
+func TestPutsAndDispatcherTakeTurns(t *testing.T) {
+	for _, path := range syncPaths {
+		o := Options{DispatchAssistBytes: 1, SyncPath: path, Dispatch: On, ConsumeQueueFileBytes: 7 * consumequeue.UnitBytes, IndexSlots: 5, IndexItems: 30}
+		var told []int64
+		o.Readable = func(offset int64) { told = append(told, offset) } // never concurrently
+		s := openUnchecked(t, scratch(t), newSeam().options(o))
+		var writing sync.WaitGroup
+		for w := range 4 {
+			writing.Go(func() {
+				for i := range 300 {
+					if _, err := s.Put(keyedMessage("t", body(i), "k", text(body(i), 10*w))); err != nil {
+						return // closed
+					}
+				}
+			})
+		}
+		for s.Snapshot().CommitLog.Appends < 600 {
+			time.Sleep(time.Millisecond)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		writing.Wait()
+		for i := 1; i < len(told); i++ {
+			if told[i] <= told[i-1] {
+				t.Fatalf("%s: told of %d after %d", path, told[i], told[i-1])
+			}
+		}
+		if end := s.log.Appended(); len(told) == 0 || told[len(told)-1] != end {
+			t.Errorf("%s: told of %d times, the log ends at %d", path, len(told), end)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package consumequeue
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"commitlab/engine/segment"
+)
+
+// Names has the names of new files made durable at once, while there is next to nothing
+// in them to be written. The file behind one is not made before its name is durable, and
+// by then it is full: the sync that a Put would have to wait for takes as long as the disk
+// is busy with the log. It is a service; Wake is told when there is work.
+//
+// The first file of a queue is left to the next Sync. Most queues have no second one.
+type Names struct {
+	Wake func()
+
+	mu    sync.Mutex
+	files []newFile // guarded by mu
+}
+
+type newFile struct {
+	queue *Queue
+	file  *segment.File
+}
+
+// add has the name of a file that was just made become durable. Without a Names that is
+// left to others.
+func (n *Names) add(q *Queue, f *segment.File) {
+	if n == nil || f.Base() == 0 {
+		return
+	}
+	n.mu.Lock()
+	n.files = append(n.files, newFile{q, f})
+	n.mu.Unlock()
+	n.Wake()
+}
+
+// Name implements service.Service.
+func (n *Names) Name() string { return "queue-names" }
+
+// Step makes the names durable of all files that were made since, and returns how many
+// these were. What fails counts as a failed sync of the queue.
+func (n *Names) Step(time.Time) (int, error) {
+	n.mu.Lock()
+	files := n.files
+	n.files = nil
+	n.mu.Unlock()
+	var errs []error
+	for _, f := range files {
+		errs = append(errs, f.queue.syncName(f.file))
+	}
+	return len(files), errors.Join(errs...)
+}
