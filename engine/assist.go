@@ -2,6 +2,10 @@ package engine
 
 import "errors"
 
+// assistRecords is how many records a put dispatches at once. More need a little less time
+// each, and the put that does them more.
+const assistRecords = 4
+
 // assist is the part of a put of some bytes in their dispatch, if the dispatcher is
 // behind: as many bytes, and a few records at least. So the distance shrinks with each
 // put, however long the dispatcher waits for a processor, and no put has much to do.
@@ -15,7 +19,7 @@ func (d *dispatcher) assist(bytes int64) {
 	if d.alone {
 		return
 	}
-	if _, err := d.advance(bytes, false); err != nil {
+	if _, err := d.advance(bytes, true); err != nil {
 		d.alone = true
 		return
 	}
@@ -37,7 +41,7 @@ func (d *dispatcher) endAssistance() {
 	d.alone = true
 }
 
-// errNoRoom is why a record is not dispatched by who must not make files.
+// errNoRoom is why a put leaves a record to the dispatcher.
 var errNoRoom = errors.New("a queue or the index needs a file")
 
 // hasRoom reports whether a record can be dispatched without a file being made.

@@ -153,7 +153,7 @@ func (c *catchUp) store(b *batch) (err error) {
 	for from := 0; from < len(b.jobs); from += jobsAhead { // what the next ones need arrives while these are stored
 		to := min(from+jobsAhead, len(b.jobs))
 		d.prefetch(b.jobs[to:min(to+jobsAhead, len(b.jobs))])
-		if _, err := d.dispatchAll(b.jobs[from:to], true); err != nil {
+		if _, err := d.dispatchAll(b.jobs[from:to], false); err != nil {
 			return err
 		}
 	}

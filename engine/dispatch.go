@@ -70,14 +70,15 @@ func (d *dispatcher) Step(time.Time) (worked int, err error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	worked, err = d.advance(dispatchStepBytes, true)
+	worked, err = d.advance(dispatchStepBytes, false)
 	d.alone = err != nil
 	return worked, err
 }
 
 // advance dispatches up to a number of bytes, and the records then decoded, and
-// returns the number of records. The caller holds mu.
-func (d *dispatcher) advance(bytes int64, makeFiles bool) (worked int, err error) {
+// returns the number of records. Where it is part of a put it takes few records at a time
+// and makes no file. The caller holds mu.
+func (d *dispatcher) advance(bytes int64, byPut bool) (worked int, err error) {
 	from := d.at.Load()
 	limit := d.limit()
 	if from >= limit {
@@ -96,7 +97,10 @@ func (d *dispatcher) advance(bytes int64, makeFiles bool) (worked int, err error
 	}
 	defer view.Release()
 	defer mmap.Recover(&err, mmap.GuardFaults())
-	data := view.Bytes()
+	data, ahead := view.Bytes(), d.ahead[:]
+	if byPut {
+		ahead = ahead[:assistRecords]
+	}
 	for pos := int64(0); pos < min(int64(len(data)), bytes); {
 		if isBlank(data[pos:]) {
 			if fileEnd > limit {
@@ -105,12 +109,12 @@ func (d *dispatcher) advance(bytes int64, makeFiles bool) (worked int, err error
 			d.at.Store(fileEnd)
 			return worked + 1, nil
 		}
-		jobs, err := d.look(data[pos:], d.ahead[:])
+		jobs, err := d.look(data[pos:], ahead)
 		if len(jobs) == 0 {
 			return worked, fmt.Errorf("dispatch at offset %d: %w", from+pos, err)
 		}
 		d.prefetch(jobs)
-		done, err := d.dispatchAll(jobs, makeFiles)
+		done, err := d.dispatchAll(jobs, byPut)
 		if worked += done; d.readable != nil && done > 0 {
 			d.readable(d.at.Load())
 		}
@@ -130,10 +134,10 @@ func isBlank(data []byte) bool {
 
 // dispatchAll dispatches the records that are next, moves the watermark past each,
 // and returns how many that were.
-func (d *dispatcher) dispatchAll(jobs []job, makeFiles bool) (done int, err error) {
+func (d *dispatcher) dispatchAll(jobs []job, byPut bool) (done int, err error) {
 	at := d.at.Load()
 	for i := range jobs {
-		if !makeFiles && !d.hasRoom(&jobs[i]) {
+		if byPut && !d.hasRoom(&jobs[i]) {
 			return i, errNoRoom
 		}
 		if err := d.dispatch(&jobs[i]); err != nil {
