@@ -2,36 +2,41 @@ package engine
 
 import "errors"
 
-// assistRecords is how many records a put dispatches at once. More need a little less time
-// each, and the put that does them more.
+// assistRecords is how many records a put dispatches at once. With 200,000 messages of
+// 1 KiB per second the p99 of a put was 7.5 µs with 16 of them, done by one put in 16, and
+// 4.8 µs with 4; with one, done by each put, its p50 was twice as long.
 const assistRecords = 4
 
-// assist is the part of a put of some bytes in their dispatch, if the dispatcher is
-// behind: as many bytes, and a few records at least. So the distance shrinks with each
-// put, however long the dispatcher waits for a processor, and no put has much to do.
-// It waits for nobody who dispatches and makes no file: that is left to the dispatcher,
-// and so is what failed, which has the error reported then.
-func (d *dispatcher) assist(bytes int64) {
+// assist dispatches, as part of a put of so many bytes, at least as many and a few records
+// if more than assistBytes wait. So a writer keeps the distance that there is, however
+// long the dispatcher waits for a processor. Whoever finds another at it goes on at once.
+// It makes no file, but it may wait for a page, and it wakes readers that wait. With ok
+// false the rest is for the dispatcher, which is to be woken: it makes the file, or tries
+// what failed again and has the error reported.
+func (d *dispatcher) assist(bytes int64) (ok bool) {
 	if d.assistBytes < 0 || d.limit()-d.at.Load() <= d.assistBytes || !d.mu.TryLock() {
-		return
+		return true
 	}
 	defer d.mu.Unlock()
 	if d.alone {
-		return
+		return true
 	}
 	if _, err := d.advance(bytes, true); err != nil {
 		d.alone = true
-		return
+		return false
 	}
+	d.assists.Add(1)
 	d.assisted.Store(true)
+	return true
 }
 
-// needed reports, once a beat, whether there is something to dispatch that puts do not.
-// While they do, and keep the distance, the dispatcher is better left alone: it could
-// lose its processor while it holds mu.
-func (d *dispatcher) needed() bool {
-	behind := d.limit() - d.at.Load()
-	return behind > 0 && (!d.assisted.Swap(false) || behind > 2*d.assistBytes)
+// atBeat reports whether there is something to dispatch that puts do not. While they
+// keep the distance the dispatcher is better left alone: it could lose its processor while
+// it holds mu. It forgets that puts have helped, so it is for the beat alone, which comes
+// twice before what the last puts have left is dispatched.
+func (d *dispatcher) atBeat() bool {
+	assisted, behind := d.assisted.Swap(false), d.limit()-d.at.Load()
+	return behind > 0 && (!assisted || behind > 2*d.assistBytes)
 }
 
 // endAssistance returns when no put dispatches any more.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -61,7 +62,7 @@ func TestPutsKeepDispatchNear(t *testing.T) {
 					t.Fatalf("assist %d, %s: %d bytes behind after put %d", assist, flush, got, i)
 				}
 			}
-			if assist < 0 && s.Dispatched() != s.log.Min()+int64(put0Size(t, s)) {
+			if assist < 0 && s.Dispatched() != s.log.Min()+int64(firstRecordBytes(t, s)) {
 				t.Errorf("assist -1, %s: dispatched up to %d", flush, s.Dispatched())
 			}
 			step(t, s)
@@ -73,8 +74,8 @@ func TestPutsKeepDispatchNear(t *testing.T) {
 	}
 }
 
-// put0Size is the size of the first record.
-func put0Size(t *testing.T, s *Store) int32 { return read(t, s, s.log.Min()).size }
+// firstRecordBytes is the size of the first record.
+func firstRecordBytes(t *testing.T, s *Store) int32 { return read(t, s, s.log.Min()).size }
 
 // Seen: a queue that went on to its next file waited 700 ms for the disk, with the put
 // that dispatched. A put makes no file.
@@ -161,21 +162,21 @@ func TestTheDispatcherIsNeededWherePutsAreNotEnough(t *testing.T) {
 	s := unattended(t, o)
 	d := s.dispatch
 	put(t, s, newMessage("t", 0, "made the queue"))
-	if !d.needed() {
+	if !d.atBeat() {
 		t.Error("not needed for a new queue")
 	}
 	step(t, s)
-	if d.needed() {
+	if d.atBeat() {
 		t.Error("needed for nothing")
 	}
 	for behind(s) == 0 || !d.assisted.Load() {
 		put(t, s, newMessage("t", 0, text("x", 400)))
 	}
 	put(t, s, newMessage("t", 0, text("x", 400)))
-	if d.needed() {
+	if d.atBeat() {
 		t.Error("needed though a put has just helped")
 	}
-	if !d.needed() {
+	if !d.atBeat() {
 		t.Error("not needed for the last message")
 	}
 	d.mu.Lock() // somebody dispatches and has lost the processor
@@ -184,32 +185,84 @@ func TestTheDispatcherIsNeededWherePutsAreNotEnough(t *testing.T) {
 	}
 	d.mu.Unlock()
 	d.assisted.Store(true)
-	if !d.needed() {
+	if !d.atBeat() {
 		t.Errorf("not needed at a distance of %d", behind(s))
 	}
 	step(t, s)
+}
+
+// A put may be late: its message is in the log, and Close has gone on meanwhile.
+func TestPutsDoNotDispatchOnceTheStoreCloses(t *testing.T) {
+	o := small(Options{DispatchAssistBytes: 1, CommitLogFileBytes: 1 << 20, ConsumeQueueFileBytes: 1000 * consumequeue.UnitBytes})
+	s := unattended(t, o)
+	put(t, s, newMessage("t", 0, "made the queue"))
+	step(t, s)
+	put(t, s, newMessage("t", 0, "helped"))
+	if got := behind(s); got != 0 {
+		t.Fatalf("%d bytes behind: puts do not help", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s.dispatch.mu.TryLock(); !s.dispatch.alone {
+		t.Error("a late put would dispatch into a closed store")
+	}
+	s.dispatch.mu.Unlock()
+	verified(t, s)
+}
+
+// Goal: the name of a queue's next file becomes durable without any put or sync.
+func TestNamesOfQueueFilesBecomeDurable(t *testing.T) {
+	seam := newSeam()
+	o := Options{Dispatch: On, CommitLogFileBytes: 1 << 20, ConsumeQueueFileBytes: 4 * consumequeue.UnitBytes,
+		FlushIntervalConsumeQueueMs: 3_600_000, FlushIntervalMs: 3_600_000}
+	s := openUnchecked(t, scratch(t), seam.options(o))
+	second := filepath.Join(s.dir.ConsumeQueue(), "t", "0")
+	synced := make(chan struct{}, 100)
+	seam.on(func(op mmaptest.Op, path string) error {
+		if op == mmaptest.OpSyncDir && path == second {
+			synced <- struct{}{}
+		}
+		return nil
+	})
+	for i := range 5 { // the last one goes to the second file
+		put(t, s, newMessage("t", 0, body(i)))
+	}
+	for range 2 { // of the first file, for the second to be made, and of the second
+		select {
+		case <-synced:
+		case <-time.After(20 * time.Second):
+			t.Fatal("nobody makes the name durable")
+		}
+	}
 }
 
 // Goal: one dispatches at a time, in order, whoever it is, also while the store closes.
 // Method: the heap mapper under the race detector.
 func TestPutsAndDispatcherTakeTurns(t *testing.T) {
 	for _, path := range syncPaths {
-		o := Options{DispatchAssistBytes: 1, SyncPath: path, Dispatch: On, ConsumeQueueFileBytes: 7 * consumequeue.UnitBytes, IndexSlots: 5, IndexItems: 30}
+		o := Options{DispatchAssistBytes: 1, SyncPath: path, Dispatch: On, ConsumeQueueFileBytes: 100 * consumequeue.UnitBytes, IndexSlots: 50, IndexItems: 500}
 		var told []int64
 		o.Readable = func(offset int64) { told = append(told, offset) } // never concurrently
 		s := openUnchecked(t, scratch(t), newSeam().options(o))
 		var writing sync.WaitGroup
 		for w := range 4 {
 			writing.Go(func() {
-				for i := range 300 {
+				for i := range 20_000 {
 					if _, err := s.Put(keyedMessage("t", body(i), "k", text(body(i), 10*w))); err != nil {
 						return // closed
 					}
 				}
 			})
 		}
-		for s.Snapshot().CommitLog.Appends < 600 {
-			time.Sleep(time.Millisecond)
+		for began := time.Now(); ; time.Sleep(time.Millisecond) {
+			if snap := s.Snapshot(); snap.CommitLog.Appends >= 600 && snap.DispatchAssists > 0 {
+				break
+			}
+			if time.Since(began) > 20*time.Second {
+				t.Errorf("%s: no put has helped", path)
+				break
+			}
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

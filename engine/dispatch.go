@@ -19,13 +19,14 @@ const dispatchStepBytes = 1 << 20
 
 // A dispatcher follows the log and makes its records findable: first in the
 // consume queue, then in the index, then readers that wait are told. It is a
-// service and the only writer of queues and index. Puts help it when it is behind.
+// service. It and the puts that help it are the only writers of queues and index, one
+// at a time.
 //
 // The watermark moves past a record when all three are done. If a queue or the
 // index cannot take it (a full disk), the watermark stays and the next Step
 // tries again: both know what they have already.
 type dispatcher struct {
-	lookahead // of Step
+	lookahead // guarded by mu
 	log       *commitlog.Log
 	waiters   *waiters
 	readable  func(offset int64) // nil: nobody is told
@@ -37,17 +38,18 @@ type dispatcher struct {
 	assistBytes  int64 // puts help if more than that is not dispatched; negative: never
 
 	// mu is held by whoever dispatches, and while a topic is deleted: no record of it
-	// is then on its way into a queue. It guards what follows, and the lookahead.
+	// is then on its way into a queue.
 	mu      sync.Mutex
-	deleted storedir.DeletedTopics // not guarded before services run
-	alone   bool                   // puts do not help: the last attempt failed, or the store closes
+	deleted storedir.DeletedTopics // guarded by mu once services run
+	alone   bool                   // guarded by mu; puts do not help: the last attempt failed, or the store closes
+	ahead   [jobsAhead]job         // guarded by mu; decoded and next to be dispatched
 
-	ahead [jobsAhead]job // decoded and next to be dispatched
-
+	// Written under mu, but assisted is cleared by the beat.
 	at        atomic.Int64 // Dispatched: log offset below which everything is done
 	storeMs   atomic.Int64 // store time of the last record dispatched
 	messages  atomic.Int64 // records dispatched
 	deletions atomic.Int64 // of topics, failed ones too
+	assists   atomic.Int64 // puts that helped
 	assisted  atomic.Bool  // by a put, since the last beat
 }
 
@@ -75,9 +77,9 @@ func (d *dispatcher) Step(time.Time) (worked int, err error) {
 	return worked, err
 }
 
-// advance dispatches up to a number of bytes, and the records then decoded, and
-// returns the number of records. Where it is part of a put it takes few records at a time
-// and makes no file. The caller holds mu.
+// advance dispatches records until at least so many bytes are done, or it is at the end
+// of a file or at the limit, and returns the number of records. Where it is part of a put
+// it takes few records at a time and makes no file. The caller holds mu.
 func (d *dispatcher) advance(bytes int64, byPut bool) (worked int, err error) {
 	from := d.at.Load()
 	limit := d.limit()

@@ -19,7 +19,7 @@ type job struct {
 
 // A lookahead decodes records and gets ready all that their dispatch needs, so that
 // the dispatcher has only to store it. It changes nothing, and belongs to one
-// goroutine.
+// goroutine at a time.
 //
 // The records were written by another processor, and the slots of their keys lie
 // anywhere in a large table: each is a miss of the cache, and done one record at

@@ -101,10 +101,12 @@ type Options struct {
 	// messages are found by queue, time and key. With "off" they are only found
 	// by physical offset; a later Open with "on" builds what is missing.
 	Dispatch string `json:"dispatch"`
-	// DispatchAssistBytes: a put that leaves more of the log than that undispatched
-	// dispatches some of it itself, so that messages can be found soon even where the
-	// dispatcher waits for a processor: of messages of 1 KiB one put in 4 takes longer by
-	// some 4 µs. -1 is never. Default 4 KiB.
+	// DispatchAssistBytes: a put that finds more of the log than that undispatched
+	// dispatches as much as it put itself, and four records if there are so many. It makes
+	// no file for it. So messages can be found soon even where the dispatcher waits for a
+	// processor. With a larger value puts help only a dispatcher that is far behind; what
+	// is less waits for it, two milliseconds at most if it has a processor. The study
+	// `dispatch` measures the gain and what puts pay. -1 is never. Default 4 KiB.
 	DispatchAssistBytes int64 `json:"dispatchAssistBytes"`
 	// ConsumeQueueFileBytes is the size of each consume queue file, rounded up
 	// to whole units of 20 bytes. Default 6000000.
@@ -164,10 +166,11 @@ type Options struct {
 	// Progress, if not nil, is told by Open how far it is, several times a second
 	// at most and never concurrently. It must not call the store.
 	Progress func(RecoveryProgress) `json:"-"`
-	// Readable, if not nil, is told by the dispatcher that the messages below a log
-	// offset can be found by queue and key, for each few of them, in order. It must
-	// return at once: the messages behind wait for it. Of what Open dispatches it is told
-	// nothing.
+	// Readable, if not nil, is told that the messages below a log offset can be found by
+	// queue and key, for each few of them, in order and never concurrently, by the
+	// goroutine that dispatched them: the dispatcher's or that of a put. It must return at
+	// once and not call the store: the messages behind wait for it. Of what Open
+	// dispatches it is told nothing.
 	Readable func(offset int64) `json:"-"`
 	// FileReservedMs is how long records are kept: a commit log file goes when its
 	// newest record is older. Default 72 h. The file that is written never goes. Time
@@ -437,8 +440,8 @@ func (o Options) consumeQueue(optional *stats.Optional, reaper *segment.Reaper, 
 // are read in no order, a page of the file for each, so that with small pages a search
 // waits for the translation of the address as well as for the memory: a sixth of its
 // whole time, with some hundred thousand keys. Large ones cost little: slots are
-// used all over their 20 MB soon, and items from their beginning on. The dispatcher
-// waits for one now and then, which nobody but those who wait for its messages notices.
+// used all over their 20 MB soon, and items from their beginning on. Whoever dispatches
+// waits for one now and then.
 func (o Options) index(optional *stats.Optional, reaper *segment.Reaper, clean bool, durableMs int64, wake func()) index.Options {
 	files := o.derivedFiles(optional, reaper)
 	files.Advise, files.Writing, files.Unclean = segment.AdviseHugePage, "", !clean

@@ -56,8 +56,8 @@ func (s *Store) put(m *message.Message, plan *message.Plan) (PutResult, error) {
 
 // assist has the caller dispatch what it put some bytes of, if need be.
 func (s *Store) assist(bytes int64) {
-	if s.dispatch != nil {
-		s.dispatch.assist(bytes)
+	if s.dispatch != nil && !s.dispatch.assist(bytes) {
+		s.services.dispatch.Wake()
 	}
 }
 

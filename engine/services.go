@@ -46,7 +46,7 @@ func (v *services) start(s *Store) {
 
 // beat is called by the log about every millisecond.
 func (s *Store) beat() {
-	if d := s.dispatch; d != nil && s.services.dispatch != nil && d.needed() {
+	if d := s.dispatch; d != nil && s.services.dispatch != nil && d.atBeat() {
 		s.services.dispatch.Wake()
 	}
 	if clean := s.services.clean; clean != nil && s.cleaner.oversize() {

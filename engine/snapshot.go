@@ -9,9 +9,11 @@ import (
 type Snapshot struct {
 	CommitLog commitlog.Snapshot `json:"commitLog"`
 	// DispatchedOffset is the log offset below which messages are found by queue
-	// and key, Dispatched the number of records dispatched since Open.
+	// and key, Dispatched the number of records dispatched since Open, and
+	// DispatchAssists the number of puts that helped.
 	DispatchedOffset int64             `json:"dispatchedOffset"`
 	Dispatched       int64             `json:"dispatched"`
+	DispatchAssists  int64             `json:"dispatchAssists"`
 	Index            *index.Snapshot   `json:"index,omitempty"`
 	Retention        RetentionSnapshot `json:"retention"`
 	// Recovery is what Open did; it does not change any more.
@@ -37,6 +39,7 @@ func (s *Store) Snapshot() Snapshot {
 	snap := Snapshot{Recovery: s.recovery, SystemCalls: s.optional.Outcomes(), SystemCallFailures: s.optional.Failures()}
 	if s.dispatch != nil { // before the log: it follows
 		snap.DispatchedOffset, snap.Dispatched = s.dispatch.at.Load(), s.dispatch.messages.Load()
+		snap.DispatchAssists = s.dispatch.assists.Load()
 	}
 	if s.index != nil {
 		i := s.index.Snapshot()
@@ -52,6 +55,7 @@ func (s *Store) Snapshot() Snapshot {
 func (s Snapshot) Sub(earlier Snapshot) Snapshot {
 	s.CommitLog = s.CommitLog.Sub(earlier.CommitLog)
 	s.Dispatched -= earlier.Dispatched
+	s.DispatchAssists -= earlier.DispatchAssists
 	s.Retention.ForcedFiles -= earlier.Retention.ForcedFiles
 	s.Retention.FreedBytes -= earlier.Retention.FreedBytes
 	s.Retention.RecycledFiles -= earlier.Retention.RecycledFiles

@@ -45,7 +45,7 @@ func (s *Store) DeleteTopic(topic string) error {
 	return nil
 }
 
-// forget deletes the queues of a topic between two steps of the dispatcher.
+// forget deletes the queues of a topic while nobody dispatches.
 func (d *dispatcher) forget(topic string, dir storedir.Layout) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

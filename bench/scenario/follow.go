@@ -7,7 +7,7 @@ import (
 )
 
 // follower is an appender that also times how long each message takes from the start
-// of its put until it can be found by queue and key. When that is, the dispatcher says;
+// of its put until it can be found by queue and key. When that is, whoever dispatches says;
 // the worker only looks after each put what it said, so that its looking does not count.
 type follower struct {
 	*appender

@@ -6,7 +6,7 @@ import (
 )
 
 // milestones are the last of the log offsets that dispatch has passed, with the times.
-// One goroutine adds, any may look.
+// One at a time adds, any may look.
 type milestones struct {
 	count atomic.Int64 // added so far
 	ring  [1 << 13]struct{ offset, at atomic.Int64 }

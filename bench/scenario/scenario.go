@@ -26,7 +26,7 @@ const (
 	opTailGet = "tail_get" // what has come at the end of a queue
 
 	opFollow   = "follow"   // a put and a look at what has become readable
-	opReadable = "readable" // from the return of a put until its message is found
+	opReadable = "readable" // from the start of a put until its message is found
 	opDispatch = "dispatch" // from the return of a put until its message is found; one in many is followed
 	opRound    = "round"    // files filled, flushed and taken down
 	opExpire   = "expire"   // from the call that deletes them until they are gone

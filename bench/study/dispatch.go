@@ -10,15 +10,15 @@ import "time"
 //	paced     put and dispatched at a steady rate: how far the readable end lags
 //
 // Building is compared by the time for a message, which for append is the time from
-// one to the next. The lag is shown beside how late a thread was that only sleeps:
-// where a dispatcher of its own is as late, no message can be found earlier. With
+// one to the next. The lag is shown beside how late a thread was that only sleeps: a
+// dispatcher that has to wait for a processor as long finds no message earlier. With
 // `tuned` puts help it when it is behind; `unassisted` shows what that is worth, and what
 // puts pay for it.
 var dispatchStudy = Spec{
 	Name:     "dispatch",
 	Seed:     1,
 	Blocks:   7,
-	Warmup:   pointer(Duration(1250 * time.Millisecond)),
+	Warmup:   pointer(Duration(time.Second)),
 	Duration: Duration(1500 * time.Millisecond),
 	Cooldown: pointer(Duration(100 * time.Millisecond)),
 	Limit:    Duration(235 * time.Second),
@@ -30,15 +30,15 @@ var dispatchStudy = Spec{
 			Of: CellMetricSpec{"append.tuned", "append.period"}, To: CellMetricSpec{"rebuild.tuned", "dispatch_message.service.p50"},
 		},
 		{
-			Name: "lag to hiccup, p99",
+			Name: "readable to hiccup, p99",
 			Of:   CellMetricSpec{"paced.tuned", "readable.service.p99"}, To: CellMetricSpec{"paced.tuned", "hiccup.p99"},
 		},
 		{
-			Name: "lag to hiccup, p99, unassisted",
+			Name: "readable to hiccup, p99, unassisted",
 			Of:   CellMetricSpec{"paced.unassisted", "readable.service.p99"}, To: CellMetricSpec{"paced.unassisted", "hiccup.p99"},
 		},
 		{
-			Name: "lag, tuned to unassisted, p99",
+			Name: "readable, tuned to unassisted, p99",
 			Of:   CellMetricSpec{"paced.tuned", "readable.service.p99"}, To: CellMetricSpec{"paced.unassisted", "readable.service.p99"},
 		},
 		{

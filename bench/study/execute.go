@@ -41,7 +41,6 @@ type Run struct {
 	Profiles []profile.Kind // taken of exactly the window; marks the run as profiled
 	Pressure pressure.Set   // put on beside the load
 	Procs    int            // GOMAXPROCS while it is measured; 0 leaves it as it is
-	Slice    time.Duration  // of the process's threads, see host.SetSlice; 0 leaves it as it is
 
 	// Where the run belongs; zero outside of a study.
 	Cell     string
@@ -63,12 +62,6 @@ func (r Run) Execute(ctx context.Context, create func(result.Manifest) (*result.
 	}
 	log := &warningLog{}
 	r.Spec.Options.Logger = log.logger()
-	if r.Slice > 0 {
-		if err := host.SetSlice(r.Slice); err != nil {
-			r.Spec.Options.Logger.Warn("threads keep the slices that the system gives them", "error", err)
-		}
-		defer host.SetSlice(0)
-	}
 	instance, measured, err := r.measured()
 	if err != nil {
 		return result.End{}, err

@@ -28,9 +28,6 @@ type Room struct {
 // maxProcs bounds Spec.Procs.
 const maxProcs = 1024
 
-// Bounds of Spec.Slice: what Linux takes.
-const minSlice, maxSlice = Duration(100 * time.Microsecond), Duration(100 * time.Millisecond)
-
 // aaSuffix marks the cell that repeats the first configuration.
 const aaSuffix = "+aa"
 
@@ -46,9 +43,6 @@ func (s Spec) Plan(room Room) (result.Study, error) {
 	}
 	if s.Duration <= 0 {
 		errs = append(errs, fmt.Errorf("duration is %s, want more than 0", s.Duration))
-	}
-	if s.Slice != 0 && (s.Slice < minSlice || s.Slice > maxSlice) {
-		errs = append(errs, fmt.Errorf("slice is %s, want %s to %s, or nothing for the system's", time.Duration(s.Slice), time.Duration(minSlice), time.Duration(maxSlice)))
 	}
 	if s.Procs < 0 || s.Procs > maxProcs {
 		errs = append(errs, fmt.Errorf("procs is %d, want 1 to %d, or 0 for the default", s.Procs, maxProcs))

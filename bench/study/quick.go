@@ -12,10 +12,10 @@ var Named = []struct {
 	Doc  string // one line
 }{
 	{quick, "a first look in about 80 s: RocketMQ's defaults, RocketMQ warmed up and this engine at 200,000 messages of 1 KiB per second"},
-	{dispatchStudy, "building queues and index beside append, and how far dispatch lags at 200,000 messages per second; about 2 min"},
+	{dispatchStudy, "building queues and index beside append, and how far dispatch lags at 200,000 messages per second with the help of puts and without; about 2 min 30 s"},
 	{coldPaths, "three ways to read what is not in memory, by what 64 readers do to a 1 ms ticker on two processors; about 2 min 30 s"},
 	{recoveryStudy, "starts after a close, after a kill and with nothing but the log, beside a scan of the same log; about 2 min 30 s"},
-	{peerStudy, "RocketMQ's own store on a Java virtual machine beside this engine: append, sync, dispatch, lookup, destroy; some 30 min, needs Java and Maven"},
+	{peerStudy, "RocketMQ's own store on a Java virtual machine beside this engine: append, sync, dispatch, lookup, destroy; some 45 min, needs Java and Maven"},
 	{recycling, "the rate at which a log can be written for as long as one likes, with and without recycling of deleted files; about 3 min"},
 	{destroyStrategies, "how old files are best taken down while a log is written: five ways beside a log that keeps all, about 30 min"},
 }

@@ -93,7 +93,7 @@ func cellRun(spec Spec, c result.Cell) (Run, error) {
 	}
 	return Run{
 		Scenario: found, Spec: s, Config: c.Config, Peer: peerOptions, Pacer: pacer, Pressure: beside,
-		Warmup: spec.warmup(found, pacer), Duration: time.Duration(spec.Duration), Procs: spec.Procs, Slice: time.Duration(spec.Slice),
+		Warmup: spec.warmup(found, pacer), Duration: time.Duration(spec.Duration), Procs: spec.Procs,
 	}, nil
 }
 

@@ -47,16 +47,12 @@ type Spec struct {
 	// time in an open loop, service time in a closed one.
 	Primary []string `yaml:"primary" json:"primary,omitempty"`
 	// Ratios are figures divided by figures, block by block, that no comparison of
-	// configurations shows: of different scenarios, or of one run.
+	// configurations shows: of different scenarios, of one run, or of runs of which none
+	// counts.
 	Ratios []RatioSpec `yaml:"ratios" json:"ratios,omitempty"`
 	// Procs is GOMAXPROCS of the process of each run. Default: what the environment
 	// says, else what the program takes. A peer has a runtime of its own.
 	Procs int `yaml:"procs" json:"procs,omitempty"`
-	// Slice is how long a thread of these processes runs on before one that waits gets
-	// its processor, from 100µs to 100ms. A short one keeps a generator that spins from
-	// standing in the way of the store's threads. Default: the system's, some
-	// milliseconds. Linux knows it since 6.12; before, each run warns.
-	Slice Duration `yaml:"slice" json:"slice,omitempty"`
 
 	// Configs are compared with the first one.
 	Configs   []ConfigSpec   `yaml:"configs" json:"configs"`

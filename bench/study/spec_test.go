@@ -21,7 +21,6 @@ cooldown: 0s
 aa: false
 primary: [append.service.p99]
 procs: 3
-slice: 500us
 ratios:
   - name: large to small
     of: {cell: large.spin, metric: append.period}
@@ -58,9 +57,6 @@ func TestParseReadsEveryField(t *testing.T) {
 		t.Errorf("head of the study is %+v", s)
 	}
 	want := RatioSpec{Name: "large to small", Of: CellMetricSpec{"large.spin", "append.period"}, To: CellMetricSpec{"append.spin", "append.service.p50"}, AtLeast: 0.5, AtMost: 2}
-	if s.Slice != Duration(500*time.Microsecond) {
-		t.Errorf("slice is %v", time.Duration(s.Slice))
-	}
 	if s.Procs != 3 || len(s.Ratios) != 1 || s.Ratios[0] != want {
 		t.Errorf("%d processors, ratios %+v; want 3 and %+v", s.Procs, s.Ratios, want)
 	}

@@ -75,8 +75,8 @@
 // # Concurrency
 //
 // Read, Units, LastUnit, SearchByTime and the watermarks may be used by any
-// goroutine at any time, beside one writer (Put, Skip, Reset), one sync and one
-// cleaner (CorrectMin, DeleteBefore, Reap). TruncateTo and CutAt are part of
+// goroutine at any time, beside one writer at a time (HasRoom, Put, Skip, Reset), one
+// sync, the service [Names] and one cleaner (CorrectMin, DeleteBefore, Reap). TruncateTo and CutAt are part of
 // recovery: they must not run beside readers.
 //
 // Bytes of a [Units] stay mapped until its Release. Deleting a file unlinks it at

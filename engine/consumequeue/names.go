@@ -9,13 +9,13 @@ import (
 )
 
 // Names has the names of new files made durable at once, while there is next to nothing
-// in them to be written. The file behind one is not made before its name is durable, and
-// by then it is full: the sync that a Put would have to wait for takes as long as the disk
-// is busy with the log. It is a service; Wake is told when there is work.
+// in them to be written. Before the next file of a queue is made the name of the last one
+// must be durable. By then that one is full, and the sync that a Put waited for would take
+// as long as the disk is busy with the log. It is a service.
 //
 // The first file of a queue is left to the next Sync. Most queues have no second one.
 type Names struct {
-	Wake func()
+	Wake func() // called by writers when there is work; set before use, must not block
 
 	mu    sync.Mutex
 	files []newFile // guarded by mu

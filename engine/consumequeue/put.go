@@ -162,7 +162,7 @@ func (q *Queue) tail() (*segment.File, error) {
 
 // next makes the file at a position behind the last one, if there is one.
 func (q *Queue) next(last *segment.File, base int64) (*segment.File, error) {
-	if last != nil {
+	if last != nil { // here, and not in Create, so that a failure counts as one of the queue
 		if err := q.syncName(last); err != nil {
 			return nil, err
 		}
@@ -175,7 +175,7 @@ func (q *Queue) next(last *segment.File, base int64) (*segment.File, error) {
 }
 
 // HasRoom reports whether the unit of a queue offset can be put without a file being
-// made. For whoever puts: others may take the room.
+// made. It is for the writer: only he takes the room.
 func (q *Queue) HasRoom(offset int64) bool {
 	f := q.files.Last()
 	return f != nil && offset == q.max.Load() && f.Base() <= offset*UnitBytes && offset*UnitBytes < f.End()

@@ -66,8 +66,8 @@ type Queue struct {
 	max         atomic.Int64 // queue offset
 	maxPhysical atomic.Int64 // log offset
 
-	syncMu  sync.Mutex
-	syncErr atomic.Pointer[error] // the first failure
+	syncMu  sync.Mutex            // held by a Sync
+	syncErr atomic.Pointer[error] // the first failure of a sync, of a name's too
 
 	held heldFiles // deleted, but not yet released by their readers
 }

@@ -63,7 +63,7 @@
 //
 // # Concurrency
 //
-// One goroutine calls Add and Put; Prepare is safe from any, as long as nobody else
+// One goroutine at a time calls Add, Put and HasRoom; Prepare is safe from any, as long as nobody else
 // has the Record. Search, cursors, Snapshot and the accessors
 // of the ends and of DurableMs are safe from any goroutine; searching takes no
 // lock. A Cursor itself belongs to one goroutine. DeleteBefore and Step may run

@@ -108,6 +108,27 @@ func (b *bed) powerCut(rng *rand.Rand) {
 	b.dir = after
 }
 
+// The kernel tells once that it lost what was written to a file, and the sync of a name
+// may be the one it tells. Then no file counts as durable any more.
+func TestAFailedSyncOfANameIsAFailedSync(t *testing.T) {
+	b := newBed(t)
+	o := b.options(Layout{Slots: 3, Items: 4})
+	o.Files.SyncLater = true
+	s := b.openWith(o)
+	for i := range int64(3) { // a full file
+		add(t, s, i, 1000+i, "k")
+	}
+	broken := errors.New("input/output error")
+	b.heap.Fail(mmaptest.OpSyncFile, broken, 1)
+	if err := s.Put(1, 3, 1003); !errors.Is(err, broken) {
+		t.Fatalf("put that needs the next file: %v", err)
+	}
+	if n, err := s.Step(b.now); n != 0 || !errors.Is(err, broken) || s.DurableMs() != 0 {
+		t.Errorf("step: %d files, %v, durable to %d; want the failure and nothing durable", n, err, s.DurableMs())
+	}
+	abandon(s)
+}
+
 // A full file becomes durable in the background, the oldest first, and only then
 // does the timestamp for the checkpoint move.
 func TestStepSyncsFullFilesInOrder(t *testing.T) {
