@@ -7,21 +7,32 @@ import "errors"
 // 4.8 µs with 4; with one, done by each put, its p50 was twice as long.
 const assistRecords = 4
 
-// assist dispatches, as part of a put of so many bytes, at least as many and a few records
-// if more than assistBytes wait. So a writer keeps the distance that there is, however
+// Bounds of what a put does for others. A large batch leaves what is more to the
+// dispatcher; and what is far behind, because dispatch has failed for a while, may have to
+// be read from the disk.
+const (
+	assistMostBytes = 64 << 10
+	assistFarBytes  = 16 << 20
+)
+
+// assist dispatches, as part of a put of so many bytes, as many and a few records if more
+// than assistBytes wait. So a writer keeps the distance that there is, however
 // long the dispatcher waits for a processor. Whoever finds another at it goes on at once.
 // It makes no file, but it may wait for a page, and it wakes readers that wait. With ok
 // false the rest is for the dispatcher, which is to be woken: it makes the file, or tries
 // what failed again and has the error reported.
 func (d *dispatcher) assist(bytes int64) (ok bool) {
-	if d.assistBytes < 0 || d.limit()-d.at.Load() <= d.assistBytes || !d.mu.TryLock() {
+	if d.assistBytes < 0 {
+		return true
+	}
+	if behind := d.limit() - d.at.Load(); behind <= d.assistBytes || behind > d.assistBytes+assistFarBytes || !d.mu.TryLock() {
 		return true
 	}
 	defer d.mu.Unlock()
 	if d.alone {
 		return true
 	}
-	if _, err := d.advance(bytes, true); err != nil {
+	if _, err := d.advance(min(bytes, assistMostBytes), true); err != nil {
 		d.alone = true
 		return false
 	}

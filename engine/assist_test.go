@@ -191,6 +191,40 @@ func TestTheDispatcherIsNeededWherePutsAreNotEnough(t *testing.T) {
 	step(t, s)
 }
 
+// A batch does not make up for all of itself, and nobody reads what is far behind.
+func TestPutsDoNotDispatchWithoutEnd(t *testing.T) {
+	o := small(Options{DispatchAssistBytes: 1, CommitLogFileBytes: 32 << 20, MaxBodyBytes: 1 << 20, ConsumeQueueFileBytes: 10_000 * consumequeue.UnitBytes, IndexSlots: 100, IndexItems: 10_000})
+	s := unattended(t, o)
+	put(t, s, newMessage("t", 0, "made the queue"))
+	step(t, s)
+	var batch []message.Message
+	for range 1000 {
+		batch = append(batch, *newMessage("t", 0, text("batch", 300)))
+	}
+	at := s.Dispatched()
+	if _, err := s.PutBatch(batch); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Dispatched() - at; got < assistMostBytes || got > 2*assistMostBytes {
+		t.Errorf("a batch of %d bytes dispatched %d", s.log.Appended()-at, got)
+	}
+	s.dispatch.mu.Lock()
+	for behind(s) <= assistFarBytes+1 {
+		put(t, s, newMessage("t", 0, text("x", 1<<20)))
+	}
+	s.dispatch.mu.Unlock()
+	at = s.Dispatched()
+	put(t, s, newMessage("t", 0, "x"))
+	if got := s.Dispatched(); got != at {
+		t.Error("a put dispatched what is far behind")
+	}
+	step(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	verified(t, s)
+}
+
 // A put may be late: its message is in the log, and Close has gone on meanwhile.
 func TestPutsDoNotDispatchOnceTheStoreCloses(t *testing.T) {
 	o := small(Options{DispatchAssistBytes: 1, CommitLogFileBytes: 1 << 20, ConsumeQueueFileBytes: 1000 * consumequeue.UnitBytes})

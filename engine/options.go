@@ -169,8 +169,8 @@ type Options struct {
 	// Readable, if not nil, is told that the messages below a log offset can be found by
 	// queue and key, for each few of them, in order and never concurrently, by the
 	// goroutine that dispatched them: the dispatcher's or that of a put. It must return at
-	// once and not call the store: the messages behind wait for it. Of what Open
-	// dispatches it is told nothing.
+	// once, not call the store and take no lock that is held across a Put: dispatch waits
+	// for it. Of what Open dispatches it is told nothing.
 	Readable func(offset int64) `json:"-"`
 	// FileReservedMs is how long records are kept: a commit log file goes when its
 	// newest record is older. Default 72 h. The file that is written never goes. Time

@@ -183,7 +183,7 @@ func (q *Queue) synced() bool {
 	defer q.syncMu.Unlock()
 	q.putMu.Lock()
 	defer q.putMu.Unlock()
-	if q.unerased || q.eraseErr != nil || q.syncErr.Load() != nil {
+	if q.unerased || q.eraseErr != nil || q.syncErr != nil {
 		return false
 	}
 	for _, f := range q.unsynced() {

@@ -18,22 +18,17 @@ type Names struct {
 	Wake func() // called by writers when there is work; set before use, must not block
 
 	mu    sync.Mutex
-	files []newFile // guarded by mu
-}
-
-type newFile struct {
-	queue *Queue
-	file  *segment.File
+	files []*segment.File // guarded by mu
 }
 
 // add has the name of a file that was just made become durable. Without a Names that is
 // left to others.
-func (n *Names) add(q *Queue, f *segment.File) {
+func (n *Names) add(f *segment.File) {
 	if n == nil || f.Base() == 0 {
 		return
 	}
 	n.mu.Lock()
-	n.files = append(n.files, newFile{q, f})
+	n.files = append(n.files, f)
 	n.mu.Unlock()
 	n.Wake()
 }
@@ -42,7 +37,7 @@ func (n *Names) add(q *Queue, f *segment.File) {
 func (n *Names) Name() string { return "queue-names" }
 
 // Step makes the names durable of all files that were made since, and returns how many
-// these were. What fails counts as a failed sync of the queue.
+// these were. What fails is left to the next Sync, or to the Put that needs another file.
 func (n *Names) Step(time.Time) (int, error) {
 	n.mu.Lock()
 	files := n.files
@@ -50,7 +45,7 @@ func (n *Names) Step(time.Time) (int, error) {
 	n.mu.Unlock()
 	var errs []error
 	for _, f := range files {
-		errs = append(errs, f.queue.syncName(f.file))
+		errs = append(errs, f.SyncName())
 	}
 	return len(files), errors.Join(errs...)
 }

@@ -2,10 +2,15 @@ package consumequeue
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"commitlab/engine/mmap/mmaptest"
+	"commitlab/engine/segment"
 )
 
 func nameSyncs(h *mmaptest.Heap) (n int) {
@@ -47,32 +52,174 @@ func TestNamesAreDurableBeforeTheNextFileIsMade(t *testing.T) {
 }
 
 // The kernel tells once that it lost what was written to a file, and a sync for the name
-// may be the one it tells. Then nothing of the queue counts as durable any more.
+// may be the one that it tells. Then nothing of the queue counts as durable any more.
 func TestAFailedSyncOfANameIsAFailedSync(t *testing.T) {
 	for name, sync := range map[string]func(*Queue) error{
-		"by the service": func(q *Queue) error {
-			if _, err := q.opt.Names.Step(time.Now()); err == nil {
-				return errors.New("the service reported no error")
-			}
-			return nil
-		},
-		"by a put": func(q *Queue) error {
-			if err := q.Put(8, unit(8)); err == nil {
-				return errors.New("the put reported no error")
-			}
-			return q.Put(8, unit(8))
-		},
+		"by the service": func(q *Queue) error { _, err := q.opt.Names.Step(time.Now()); return err },
+		"by a put":       func(q *Queue) error { return q.Put(8, unit(8)) },
 	} {
 		o, heap := onHeap(4)
 		o.Files.SyncLater, o.Names = true, &Names{Wake: func() {}}
 		q := openQueue(t, t.TempDir(), o)
 		put(t, q, 0, 8)
-		heap.Fail(mmaptest.OpSyncFile, errors.New("input/output error"), 1)
-		if err := sync(q); err != nil {
+		broken := errors.New("input/output error")
+		heap.Fail(mmaptest.OpSyncFile, broken, 1)
+		if err := sync(q); !errors.Is(err, broken) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if n, err := q.Sync(0); n != 0 || !errors.Is(err, ErrSyncFailed) {
-			t.Errorf("%s: sync: %d bytes, %v; want ErrSyncFailed", name, n, err)
+		put(t, q, 8, 12) // dispatch goes on
+		if _, err := q.Sync(0); !errors.Is(err, broken) || !errors.Is(err, ErrSyncFailed) {
+			t.Errorf("%s: sync: %v; want the failure", name, err)
 		}
+		if _, err := q.Sync(0); !errors.Is(err, ErrSyncFailed) {
+			t.Errorf("%s: another sync: %v", name, err)
+		}
+	}
+}
+
+// heldDisk holds one sync of a file, which then fails, or of a directory, once armed.
+type heldDisk struct {
+	segment.Disk
+	armFile, armDir atomic.Pointer[error]
+	held, release   chan struct{}
+}
+
+func newHeldDisk(d segment.Disk) *heldDisk {
+	return &heldDisk{Disk: d, held: make(chan struct{}), release: make(chan struct{})}
+}
+
+func (d *heldDisk) hold(armed *atomic.Pointer[error]) error {
+	err := armed.Swap(nil)
+	if err == nil {
+		return nil
+	}
+	close(d.held)
+	<-d.release
+	return *err
+}
+
+func (d *heldDisk) SyncFile(f *os.File) error {
+	if err := d.hold(&d.armFile); err != nil {
+		return err
+	}
+	return d.Disk.SyncFile(f)
+}
+
+func (d *heldDisk) SyncDir(dir string) error {
+	if err := d.hold(&d.armDir); err != nil {
+		return err
+	}
+	return d.Disk.SyncDir(dir)
+}
+
+// A sync of the units beside that of the name must not say that they are durable.
+func TestSyncBesideAFailingSyncOfTheName(t *testing.T) {
+	o, heap := onHeap(4)
+	d := newHeldDisk(heap)
+	o.Files.SyncLater, o.Files.Disk, o.Names = true, d, &Names{Wake: func() {}}
+	q := openQueue(t, t.TempDir(), o)
+	put(t, q, 0, 6)
+	broken := errors.New("input/output error")
+	d.armFile.Store(&broken)
+	named, synced := make(chan error, 1), make(chan error, 1)
+	go func() { _, err := o.Names.Step(time.Now()); named <- err }()
+	<-d.held
+	go func() { _, err := q.Sync(0); synced <- err }()
+	close(d.release)
+	if err := <-named; !errors.Is(err, broken) {
+		t.Errorf("the name: %v", err)
+	}
+	if err := <-synced; !errors.Is(err, ErrSyncFailed) {
+		t.Errorf("the units: %v, want ErrSyncFailed", err)
+	}
+}
+
+// Want of descriptors loses nothing: the next sync makes up for it.
+func TestANameWithoutADescriptorIsTriedAgain(t *testing.T) {
+	o, heap := onHeap(4)
+	o.Files.SyncLater, o.Names = true, &Names{Wake: func() {}}
+	q := openQueue(t, t.TempDir(), o)
+	put(t, q, 0, 6)
+	heap.Fail(mmaptest.OpSyncDir, syscall.EMFILE, 1)
+	if _, err := o.Names.Step(time.Now()); !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("the name: %v", err)
+	}
+	put(t, q, 6, 20)
+	if _, err := q.Sync(0); err != nil {
+		t.Errorf("the units: %v", err)
+	}
+}
+
+// Seen: the deletion of a topic, with its directories, was taken for a failed sync.
+func TestANameThatIsDeletedMeanwhileIsNoFailure(t *testing.T) {
+	o := onDisk(4)
+	d := newHeldDisk(o.Files.Disk)
+	o.Files.SyncLater, o.Files.Disk, o.Names = true, d, &Names{Wake: func() {}}
+	q := openQueue(t, filepath.Join(t.TempDir(), "t", "0"), o)
+	put(t, q, 0, 6)
+	var none error
+	d.armDir.Store(&none)
+	named := make(chan error, 1)
+	go func() { _, err := o.Names.Step(time.Now()); named <- err }()
+	<-d.held
+	if err := q.Destroy(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	close(d.release)
+	if err := <-named; err != nil {
+		t.Errorf("the name: %v", err)
+	}
+	if _, err := q.Sync(0); err != nil {
+		t.Errorf("the units: %v", err)
+	}
+}
+
+// Goal: HasRoom says so only where a put is a store to memory.
+func TestHasRoom(t *testing.T) {
+	o := onDisk(4)
+	dir := t.TempDir()
+	q := openQueue(t, dir, o)
+	if q.HasRoom(0) {
+		t.Error("a queue without a file has room")
+	}
+	put(t, q, 0, 6)
+	for offset, want := range map[int64]bool{5: false, 6: true, 7: false, 8: false} {
+		if got := q.HasRoom(offset); got != want {
+			t.Errorf("6 units in files of 4, offset %d: %v", offset, got)
+		}
+	}
+	put(t, q, 6, 8)
+	if q.HasRoom(8) {
+		t.Error("a full file has room")
+	}
+	put(t, q, 8, 9)
+	q.Close()
+	q = openQueue(t, dir, o)
+	if q.HasRoom(9) {
+		t.Error("a file that is not open has room")
+	}
+	put(t, q, 9, 10)
+	if !q.HasRoom(10) {
+		t.Error("no room behind a put")
+	}
+	q.Close()
+	f, err := os.OpenFile(filepath.Join(dir, segment.FileName(8*UnitBytes)), os.O_RDWR, 0)
+	if err == nil {
+		_, err = f.WriteAt([]byte("stale"), 3*UnitBytes)
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	o.Clean = false
+	q = openQueue(t, dir, o)
+	if err := q.files.Use(); err != nil || q.Max() != 10 {
+		t.Fatalf("%v, max %d", err, q.Max())
+	}
+	if q.HasRoom(10) {
+		t.Error("there is room before stale bytes are erased")
+	}
+	put(t, q, 10, 11)
+	if !q.HasRoom(11) {
+		t.Error("no room once they are")
 	}
 }

@@ -148,9 +148,10 @@ func (q *Queue) tail() (*segment.File, error) {
 	f := q.files.Last()
 	if f == nil || f.Full() {
 		var err error
-		if f, err = q.next(f, end-end%q.opt.Files.FileBytes); err != nil {
+		if f, err = q.files.Create(end - end%q.opt.Files.FileBytes); err != nil {
 			return nil, fmt.Errorf("consume queue: %w", err)
 		}
+		q.opt.Names.add(f)
 	}
 	if missing := (end - f.Base() - f.Wrote()) / UnitBytes; missing > 0 {
 		if err := q.store(f, prefill, missing); err != nil {
@@ -160,25 +161,14 @@ func (q *Queue) tail() (*segment.File, error) {
 	return f, nil
 }
 
-// next makes the file at a position behind the last one, if there is one.
-func (q *Queue) next(last *segment.File, base int64) (*segment.File, error) {
-	if last != nil { // here, and not in Create, so that a failure counts as one of the queue
-		if err := q.syncName(last); err != nil {
-			return nil, err
-		}
-	}
-	f, err := q.files.Create(base)
-	if err == nil {
-		q.opt.Names.add(q, f)
-	}
-	return f, err
-}
-
-// HasRoom reports whether the unit of a queue offset can be put without a file being
-// made. It is for the writer: only he takes the room.
+// HasRoom reports whether the unit of a queue offset can be put without more than a store:
+// no file has to be made, opened or erased for it. It is for the writer, who alone takes
+// the room.
 func (q *Queue) HasRoom(offset int64) bool {
-	f := q.files.Last()
-	return f != nil && offset == q.max.Load() && f.Base() <= offset*UnitBytes && offset*UnitBytes < f.End()
+	q.putMu.Lock()
+	defer q.putMu.Unlock()
+	f, at := q.files.Last(), offset*UnitBytes
+	return f != nil && f.Opened() && !q.unerased && offset == q.max.Load() && f.Base() <= at && at < f.End()
 }
 
 // store writes u n times behind what f holds. A page that the disk cannot back is

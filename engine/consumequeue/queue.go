@@ -66,8 +66,8 @@ type Queue struct {
 	max         atomic.Int64 // queue offset
 	maxPhysical atomic.Int64 // log offset
 
-	syncMu  sync.Mutex            // held by a Sync
-	syncErr atomic.Pointer[error] // the first failure of a sync, of a name's too
+	syncMu  sync.Mutex
+	syncErr error // guarded by syncMu; the first failure
 
 	held heldFiles // deleted, but not yet released by their readers
 }

@@ -18,8 +18,8 @@ const pageBytes = 4096
 func (q *Queue) Sync(leastPages int) (synced int64, err error) {
 	q.syncMu.Lock()
 	defer q.syncMu.Unlock()
-	if err := q.syncErr.Load(); err != nil {
-		return 0, *err
+	if q.syncErr != nil {
+		return 0, q.syncErr
 	}
 	if leastPages <= 0 {
 		if err := q.finishErase(); err != nil {
@@ -36,7 +36,8 @@ func (q *Queue) Sync(leastPages int) (synced int64, err error) {
 			continue // deleted meanwhile
 		}
 		if err != nil {
-			return synced, q.failSync(err)
+			q.syncErr = fmt.Errorf("%w: %w", ErrSyncFailed, err)
+			return synced, q.syncErr
 		}
 	}
 	return synced, nil
@@ -52,26 +53,10 @@ func (q *Queue) finishErase() error {
 	}
 	err := q.erase()
 	if q.eraseErr != nil {
-		return q.failSync(q.eraseErr)
+		q.syncErr = fmt.Errorf("%w: %w", ErrSyncFailed, q.eraseErr)
+		return q.syncErr
 	}
 	return err
-}
-
-// failSync notes that something of the queue could not be made durable, and returns the
-// first failure of that kind.
-func (q *Queue) failSync(err error) error {
-	err = fmt.Errorf("%w: %w", ErrSyncFailed, err)
-	q.syncErr.CompareAndSwap(nil, &err)
-	return *q.syncErr.Load()
-}
-
-// syncName makes the name of a file durable. If that fails it may have lost units, too,
-// and the kernel tells only once.
-func (q *Queue) syncName(f *segment.File) error {
-	if err := f.SyncName(); err != nil {
-		return q.failSync(err)
-	}
-	return nil
 }
 
 // unsynced is the end of the list of files behind the last one that is durable as

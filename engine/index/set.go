@@ -170,7 +170,6 @@ func (s *Set) roll() (*File, error) {
 func (s *Set) create(now time.Time) (*File, error) {
 	if files := s.Files(); len(files) > 0 {
 		if err := files[len(files)-1].seg.SyncName(); err != nil {
-			s.syncErr.CompareAndSwap(nil, &err) // it may have lost items, too, and the kernel tells only once
 			return nil, err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"sync"
+	"sync/atomic"
 )
 
 // FileName is the name of the file whose first byte has the given log offset:
@@ -28,9 +30,18 @@ func parseFileName(name string) (base int64, ok bool) {
 	return base, err == nil
 }
 
+// naming is what a file that was made with Options.SyncLater has left to do.
+type naming struct {
+	pending atomic.Bool // blocks, length and name are not durable yet
+
+	mu   sync.Mutex            // held while they are made so
+	lost atomic.Pointer[error] // stored under mu, before pending is cleared
+}
+
 // SyncName makes the blocks, the length and the name of a file durable that was made
 // with Options.SyncLater, unless a sync of its bytes has done so. The file behind it in
-// a log must not be made before: a crash could leave a gap. A closed file needs no name.
+// a log must not be made before: a crash could leave a gap. A file that was taken down
+// needs no name. It may run beside a sync of the bytes.
 func (f *File) SyncName() error {
 	if err := f.syncName(); err != nil && !errors.Is(err, ErrClosed) {
 		return fmt.Errorf("sync name of %s: %w", f.path, err)
@@ -39,7 +50,12 @@ func (f *File) SyncName() error {
 }
 
 func (f *File) syncName() error {
-	if !f.unnamed.Load() {
+	if !f.name.pending.Load() {
+		return nil
+	}
+	f.name.mu.Lock()
+	defer f.name.mu.Unlock()
+	if !f.name.pending.Load() {
 		return nil
 	}
 	if !f.life.hold() {
@@ -49,9 +65,29 @@ func (f *File) syncName() error {
 	if err := f.use(); err != nil {
 		return err
 	}
-	if err := errors.Join(f.disk.SyncFile(f.f), f.disk.SyncDir(filepath.Dir(f.path))); err != nil {
+	if err := f.disk.SyncFile(f.f); err != nil {
+		f.name.lost.CompareAndSwap(nil, &err)
 		return err
 	}
-	f.unnamed.Store(false)
+	if err := f.disk.SyncDir(filepath.Dir(f.path)); err != nil {
+		if !f.Available() { // and the directory with it, perhaps
+			return ErrClosed
+		}
+		return err
+	}
+	f.name.pending.Store(false)
+	return nil
+}
+
+// named is the end of a sync of bytes: it makes the name durable and returns nil if no
+// sync for that has failed. Of bytes that were lost the kernel tells once, and perhaps
+// that one.
+func (f *File) named() error {
+	if err := f.syncName(); err != nil {
+		return err
+	}
+	if lost := f.name.lost.Load(); lost != nil {
+		return fmt.Errorf("an earlier sync of the name failed: %w", *lost)
+	}
 	return nil
 }

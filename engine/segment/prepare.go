@@ -56,7 +56,7 @@ func CreateWith(path string, base int64, head []byte, o *Options) (*File, error)
 		return fail(err)
 	}
 	file.fresh = true
-	file.unnamed.Store(o.SyncLater)
+	file.name.pending.Store(o.SyncLater)
 	file.adviseWriting(o)
 	if err := file.warm(o); err != nil {
 		file.Shutdown()

@@ -26,7 +26,7 @@ import (
 // known is a file that is there in its full size, all positions at its end.
 func known(path string, base int64, o *Options) *File {
 	f := newFile(path, base, o)
-	f.unnamed.Store(o.SyncLater && o.Unclean)
+	f.name.pending.Store(o.SyncLater && o.Unclean)
 	f.setPositions(f.size)
 	return f
 }
