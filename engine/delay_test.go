@@ -290,6 +290,29 @@ func longestPause() (stop func() time.Duration) {
 	return func() time.Duration { close(end); return <-result }
 }
 
+// Goal: each message is delivered by the first step at or after the time it is due, and by
+// none before.
+func TestEachDelayedMessageIsDeliveredWhenItIsDue(t *testing.T) {
+	s := openByHand(t, scratch(t), Options{DelayLevels: "1s 2s", Clock: ClockExact})
+	dues := make(map[int64]int) // messages by when they are due
+	first, last := int64(1<<62), int64(0)
+	for i := range 60 {
+		level := i % 2
+		p := put(t, s, delayedMessage("t", int32(level), level+1, body(i)))
+		due := p.StoreTimestampMs + int64(level+1)*1000
+		dues[due]++
+		first, last = min(first, due), max(last, due)
+		if i%5 == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	for now := first - 1; now <= last+1; now++ {
+		if got := deliverAt(t, s, now); got != dues[now] {
+			t.Errorf("%d ms after the first was due: %d messages delivered, %d are due", now-first, got, dues[now])
+		}
+	}
+}
+
 // Goal: a delayed message is there within 100 ms after it is due, never before,
 // and the messages of a level arrive in order; across a restart as well. Judged is
 // the quickest, less what the machine kept the whole process from running.

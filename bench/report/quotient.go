@@ -141,6 +141,9 @@ func (r *Report) quotientTable() table {
 	for _, q := range r.Quotients {
 		t.Rows = append(t.Rows, q.row())
 		t.Notes = append(t.Notes, fmt.Sprintf("%s: %s, divided by %s.", q.Asked.Name, q.Asked.Of, q.Asked.To))
+		if q.Asked.Note != "" {
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s", q.Asked.Name, q.Asked.Note))
+		}
 		for _, cell := range q.Uncounted {
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s has no run that counts: its figures are shown and prove nothing.", q.Asked.Name, cell))
 		}

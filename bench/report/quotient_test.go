@@ -20,7 +20,7 @@ func asking(t *testing.T, blocks int, change func(cell string, m *result.Manifes
 		{Name: "rebuild, half of append", Of: metric("append.tuned", "append.period"), To: metric("rebuild.tuned", "message.service.p50"), AtLeast: 0.5},
 		{Name: "rebuild, as append", Of: metric("append.tuned", "append.period"), To: metric("rebuild.tuned", "message.service.p50"), AtLeast: 1},
 		{Name: "rebuild, at most", Of: metric("append.tuned", "append.period"), To: metric("rebuild.tuned", "message.service.p50"), AtLeast: 0.1, AtMost: 0.62},
-		{Name: "to the machine", Of: metric("append.tuned", "append.service.p99"), To: metric("append.tuned", "hiccup.p99")},
+		{Name: "to the machine", Of: metric("append.tuned", "append.service.p99"), To: metric("append.tuned", "hiccup.p99"), Note: "what waits for nobody."},
 		{Name: "rates", Of: metric("append.tuned", "append.rate"), To: metric("rebuild.tuned", "rebuild.rate"), AtMost: 2},
 		{Name: "never", Of: metric("append.tuned", "roll.service.p99"), To: metric("append.tuned", "hiccup.p99")},
 	}}
@@ -114,6 +114,7 @@ func TestReportShowsWhatAStudyAsksFor(t *testing.T) {
 		}
 	}
 	wantText(t, text, "rebuild, half of append: append.period of append.tuned, divided by message.service.p50 of rebuild.tuned.")
+	wantText(t, text, "to the machine: what waits for nobody.")
 	if t.Failed() {
 		t.Log(text)
 	}

@@ -112,7 +112,7 @@ func TestInconsistentStudiesAreRefused(t *testing.T) {
 		"rate to a time":     {Name: "s", Cells: cells, Ratios: []Ratio{{Name: "r", Of: CellMetric{"a", "append.rate"}, To: CellMetric{"a", "append.period"}}}},
 		"time to a rate":     {Name: "s", Cells: cells, Ratios: []Ratio{{Name: "r", Of: CellMetric{"a", "hiccup.p99"}, To: CellMetric{"a", "append.rate"}}}},
 		"ratio of no name":   {Name: "s", Cells: cells, Ratios: []Ratio{{Of: CellMetric{"a", "append.rate"}, To: CellMetric{"a", "append.rate"}}}},
-		"impossible ratio":   {Name: "s", Cells: cells, Ratios: []Ratio{{"r", CellMetric{"a", "append.rate"}, CellMetric{"a", "append.rate"}, 2, 1}}},
+		"impossible ratio":   {Name: "s", Cells: cells, Ratios: []Ratio{{Name: "r", Of: CellMetric{"a", "append.rate"}, To: CellMetric{"a", "append.rate"}, AtLeast: 2, AtMost: 1}}},
 	} {
 		if _, err := CreateStudy(t.TempDir(), s); err == nil {
 			t.Errorf("%s: no error", what)

@@ -11,6 +11,8 @@ type Ratio struct {
 	// AtLeast and AtMost are what is wanted of it; 0 for no such bound.
 	AtLeast float64 `json:"at_least,omitempty"`
 	AtMost  float64 `json:"at_most,omitempty"`
+	// Note says what the ratio tells, in a sentence or two.
+	Note string `json:"note,omitempty"`
 }
 
 // CellMetric is a metric of the runs of one cell.

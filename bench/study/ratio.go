@@ -21,7 +21,7 @@ func (s Spec) ratios(cells []result.Cell) ([]result.Ratio, error) {
 			}
 		}
 		all = append(all, result.Ratio{
-			Name: r.Name, Of: result.CellMetric(r.Of), To: result.CellMetric(r.To), AtLeast: r.AtLeast, AtMost: r.AtMost,
+			Name: r.Name, Of: result.CellMetric(r.Of), To: result.CellMetric(r.To), AtLeast: r.AtLeast, AtMost: r.AtMost, Note: r.Note,
 		})
 	}
 	return all, errors.Join(errs...)

@@ -15,7 +15,7 @@ blocks: 6
 duration: 1s
 aa: false
 procs: 3
-ratios: [{name: roll to append, of: {cell: roll.tuned, metric: append.period}, to: {cell: log.tuned, metric: append.period}, atMost: 1.5}]
+ratios: [{name: roll to append, of: {cell: roll.tuned, metric: append.period}, to: {cell: log.tuned, metric: append.period}, atMost: 1.5, note: a roll is dear}]
 configs: [{name: tuned}]
 scenarios: [{scenario: append, name: log}, {scenario: roll}]
 `
@@ -23,7 +23,7 @@ scenarios: [{scenario: append, name: log}, {scenario: roll}]
 func TestPlanKeepsRatiosAndProcessors(t *testing.T) {
 	study := plan(t, withRatio)
 	want := result.Ratio{
-		Name: "roll to append", AtMost: 1.5,
+		Name: "roll to append", AtMost: 1.5, Note: "a roll is dear",
 		Of: result.CellMetric{Cell: "roll.tuned", Metric: "append.period"}, To: result.CellMetric{Cell: "log.tuned", Metric: "append.period"},
 	}
 	if len(study.Ratios) != 1 || study.Ratios[0] != want {

@@ -104,6 +104,7 @@ type RatioSpec struct {
 	To      CellMetricSpec `yaml:"to" json:"to"`
 	AtLeast float64        `yaml:"atLeast" json:"atLeast,omitempty"`
 	AtMost  float64        `yaml:"atMost" json:"atMost,omitempty"`
+	Note    string         `yaml:"note" json:"note,omitempty"` // what the ratio tells; printed below it
 }
 
 // CellMetricSpec is a result.CellMetric. A cell is named by the name of its

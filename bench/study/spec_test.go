@@ -27,6 +27,7 @@ ratios:
     to: {cell: append.spin, metric: append.service.p50}
     atLeast: 0.5
     atMost: 2
+    note: what it tells
 configs:
   - name: tuned
   - name: spin
@@ -56,7 +57,7 @@ func TestParseReadsEveryField(t *testing.T) {
 		time.Duration(*s.Warmup) != 200*time.Millisecond || time.Duration(s.Duration) != 2*time.Second || *s.Cooldown != 0 {
 		t.Errorf("head of the study is %+v", s)
 	}
-	want := RatioSpec{Name: "large to small", Of: CellMetricSpec{"large.spin", "append.period"}, To: CellMetricSpec{"append.spin", "append.service.p50"}, AtLeast: 0.5, AtMost: 2}
+	want := RatioSpec{Name: "large to small", Of: CellMetricSpec{"large.spin", "append.period"}, To: CellMetricSpec{"append.spin", "append.service.p50"}, AtLeast: 0.5, AtMost: 2, Note: "what it tells"}
 	if s.Procs != 3 || len(s.Ratios) != 1 || s.Ratios[0] != want {
 		t.Errorf("%d processors, ratios %+v; want 3 and %+v", s.Procs, s.Ratios, want)
 	}
