@@ -18,9 +18,10 @@ const (
 // assist dispatches, as part of a put of so many bytes, as many and a few records if more
 // than assistBytes wait. So a writer keeps the distance that there is, however
 // long the dispatcher waits for a processor. Whoever finds another at it goes on at once.
-// It makes no file, but it may wait for a page, and it wakes readers that wait. With ok
-// false the rest is for the dispatcher, which is to be woken: it makes the file, or tries
-// what failed again and has the error reported.
+// It may wait for a page, makes the next file of a queue if that needs no wait for the
+// disk, and wakes readers that wait. With ok false the rest is for the dispatcher, which is
+// to be woken: it makes another file, or tries what failed again and has the error
+// reported.
 func (d *dispatcher) assist(bytes int64) (ok bool) {
 	if d.assistBytes < 0 {
 		return true
@@ -57,12 +58,12 @@ func (d *dispatcher) endAssistance() {
 	d.alone = true
 }
 
-// errNoRoom is why a put leaves a record to the dispatcher.
-var errNoRoom = errors.New("a queue or the index needs a file")
+// errNotReady is why a put leaves a record to the dispatcher.
+var errNotReady = errors.New("a queue is not open, or the index needs a file")
 
-// hasRoom reports whether a record can be dispatched without a file being made.
-func (d *dispatcher) hasRoom(job *job) bool {
-	if job.queued && (job.queue == nil || !job.queue.HasRoom(job.record.QueueOffset)) {
+// ready reports whether a record can be dispatched without a wait for the disk.
+func (d *dispatcher) ready(job *job) bool {
+	if job.queued && (job.queue == nil || !job.queue.Ready(job.record.QueueOffset)) {
 		return false
 	}
 	return d.index == nil || d.index.HasRoom(&job.entry)

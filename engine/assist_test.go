@@ -78,40 +78,55 @@ func TestPutsKeepDispatchNear(t *testing.T) {
 func firstRecordBytes(t *testing.T, s *Store) int32 { return read(t, s, s.log.Min()).size }
 
 // Seen: a queue that went on to its next file waited 700 ms for the disk, with the put
-// that dispatched. A put makes no file.
-func TestPutsLeaveTheMakingOfFilesToTheDispatcher(t *testing.T) {
-	for name, o := range map[string]Options{
-		"queue": {ConsumeQueueFileBytes: 8 * consumequeue.UnitBytes, IndexSlots: 10, IndexItems: 1000},
-		"index": {ConsumeQueueFileBytes: 1000 * consumequeue.UnitBytes, IndexSlots: 10, IndexItems: 17},
+// that dispatched. A put makes the next file of a queue only if the name of the last one
+// is durable, and none of the index.
+func TestPutsDoNotWaitForTheDiskToDispatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		o     Options
+		named bool // names become durable
+		stops bool // puts leave something to the dispatcher
+	}{
+		"queue, names not durable": {Options{ConsumeQueueFileBytes: 8 * consumequeue.UnitBytes, IndexSlots: 10, IndexItems: 1000}, false, true},
+		"queue":                    {Options{ConsumeQueueFileBytes: 8 * consumequeue.UnitBytes, IndexSlots: 10, IndexItems: 1000}, true, false},
+		"index":                    {Options{ConsumeQueueFileBytes: 1000 * consumequeue.UnitBytes, IndexSlots: 10, IndexItems: 17}, true, true},
 	} {
 		seam := newSeam()
-		o.DispatchAssistBytes, o.CommitLogFileBytes = 1, 1<<20
-		s := unattended(t, seam.options(o))
-		made := make(map[string]int)
-		seam.on(func(op mmaptest.Op, path string) error {
-			if op == mmaptest.OpAllocate && !strings.Contains(path, "commitlog") {
-				made[path]++
+		c.o.DispatchAssistBytes, c.o.CommitLogFileBytes = 1, 1<<20
+		s := unattended(t, seam.options(c.o))
+		s.services.queueNames.Stop()
+		stopped := 0
+		putSome := func() {
+			t.Helper()
+			seam.on(func(op mmaptest.Op, path string) error {
+				switch {
+				case strings.Contains(path, "commitlog"):
+				case strings.Contains(path, "index") && op != mmaptest.OpAllocate: // its service syncs full files
+				case op == mmaptest.OpSyncFile, op == mmaptest.OpSyncDir, op == mmaptest.OpAllocate && c.stops:
+					t.Errorf("%s: a put calls %v of %s", name, op, path)
+				}
+				return nil
+			})
+			for range 3 { // the others do not try what the first could not
+				put(t, s, keyedMessage("t", body(stopped), "k", "x"))
 			}
-			return nil
-		})
-		stops := 0
-		for i := range 50 {
-			put(t, s, keyedMessage("t", body(i), "k", "x"))
-			if behind(s) == 0 {
-				continue
+			seam.on(nil)
+			if behind(s) > 0 {
+				stopped++
+				step(t, s)
 			}
-			stops++
-			before := len(made)
-			for range 3 { // neither this put nor others
-				put(t, s, keyedMessage("t", body(i), "k", "x"))
-			}
-			if len(made) != before {
-				t.Fatalf("%s: a put made a file: %v", name, made)
-			}
-			step(t, s)
 		}
-		if stops < 5 {
-			t.Errorf("%s: puts dispatched everything but %d times, over 5 files", name, stops)
+		put(t, s, keyedMessage("t", "first", "k", "made the queue"))
+		step(t, s)
+		for range 30 {
+			if c.named {
+				if _, err := s.queues.Sync(0); err != nil { // and their names
+					t.Fatal(err)
+				}
+			}
+			putSome()
+		}
+		if c.stops != (stopped >= 5) || !c.stops && stopped > 0 {
+			t.Errorf("%s: puts left something to the dispatcher %d times", name, stopped)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

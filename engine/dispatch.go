@@ -79,7 +79,7 @@ func (d *dispatcher) Step(time.Time) (worked int, err error) {
 
 // advance dispatches records until at least so many bytes are done, or it is at the end
 // of a file or at the limit, and returns the number of records. Where it is part of a put
-// it takes few records at a time and makes no file. The caller holds mu.
+// it takes few records at a time and does not wait for the disk. The caller holds mu.
 func (d *dispatcher) advance(bytes int64, byPut bool) (worked int, err error) {
 	from := d.at.Load()
 	limit := d.limit()
@@ -139,8 +139,8 @@ func isBlank(data []byte) bool {
 func (d *dispatcher) dispatchAll(jobs []job, byPut bool) (done int, err error) {
 	at := d.at.Load()
 	for i := range jobs {
-		if byPut && !d.hasRoom(&jobs[i]) {
-			return i, errNoRoom
+		if byPut && !d.ready(&jobs[i]) {
+			return i, errNotReady
 		}
 		if err := d.dispatch(&jobs[i]); err != nil {
 			return i, fmt.Errorf("dispatch at offset %d: %w", at, err)

@@ -75,7 +75,7 @@
 // # Concurrency
 //
 // Read, Units, LastUnit, SearchByTime and the watermarks may be used by any
-// goroutine at any time, beside one writer at a time (HasRoom, Put, Skip, Reset), one
+// goroutine at any time, beside one writer at a time (Ready, Put, Skip, Reset), one
 // sync, the service [Names] and one cleaner (CorrectMin, DeleteBefore, Reap). TruncateTo and CutAt are part of
 // recovery: they must not run beside readers.
 //

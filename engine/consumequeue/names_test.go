@@ -174,33 +174,40 @@ func TestANameThatIsDeletedMeanwhileIsNoFailure(t *testing.T) {
 	}
 }
 
-// Goal: HasRoom says so only where a put is a store to memory.
-func TestHasRoom(t *testing.T) {
+// Goal: Ready says so only where a put does not wait for the disk.
+func TestReady(t *testing.T) {
 	o := onDisk(4)
+	o.Files.SyncLater, o.Names = true, &Names{Wake: func() {}}
 	dir := t.TempDir()
 	q := openQueue(t, dir, o)
-	if q.HasRoom(0) {
-		t.Error("a queue without a file has room")
+	if q.Ready(0) {
+		t.Error("a queue without a file is ready")
 	}
 	put(t, q, 0, 6)
 	for offset, want := range map[int64]bool{5: false, 6: true, 7: false, 8: false} {
-		if got := q.HasRoom(offset); got != want {
+		if got := q.Ready(offset); got != want {
 			t.Errorf("6 units in files of 4, offset %d: %v", offset, got)
 		}
 	}
 	put(t, q, 6, 8)
-	if q.HasRoom(8) {
-		t.Error("a full file has room")
+	if q.Ready(8) {
+		t.Error("a full file is ready whose name is not durable")
+	}
+	if n, err := o.Names.Step(time.Now()); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if !q.Ready(8) || q.Ready(9) {
+		t.Error("a full file whose name is durable is not ready, or for more than the next unit")
 	}
 	put(t, q, 8, 9)
 	q.Close()
 	q = openQueue(t, dir, o)
-	if q.HasRoom(9) {
-		t.Error("a file that is not open has room")
+	if q.Ready(9) {
+		t.Error("a file that is not open is ready")
 	}
 	put(t, q, 9, 10)
-	if !q.HasRoom(10) {
-		t.Error("no room behind a put")
+	if !q.Ready(10) {
+		t.Error("not ready behind a put")
 	}
 	q.Close()
 	f, err := os.OpenFile(filepath.Join(dir, segment.FileName(8*UnitBytes)), os.O_RDWR, 0)
@@ -215,11 +222,11 @@ func TestHasRoom(t *testing.T) {
 	if err := q.files.Use(); err != nil || q.Max() != 10 {
 		t.Fatalf("%v, max %d", err, q.Max())
 	}
-	if q.HasRoom(10) {
-		t.Error("there is room before stale bytes are erased")
+	if q.Ready(10) {
+		t.Error("ready before stale bytes are erased")
 	}
 	put(t, q, 10, 11)
-	if !q.HasRoom(11) {
-		t.Error("no room once they are")
+	if !q.Ready(11) {
+		t.Error("not ready once they are")
 	}
 }

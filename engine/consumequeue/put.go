@@ -161,14 +161,17 @@ func (q *Queue) tail() (*segment.File, error) {
 	return f, nil
 }
 
-// HasRoom reports whether the unit of a queue offset can be put without more than a store:
-// no file has to be made, opened or erased for it. It is for the writer, who alone takes
-// the room.
-func (q *Queue) HasRoom(offset int64) bool {
+// Ready reports whether the unit of a queue offset can be put without a wait for the disk:
+// no file has to be opened or erased for it, and no name to be made durable before the
+// next file is made. It is for the writer.
+func (q *Queue) Ready(offset int64) bool {
 	q.putMu.Lock()
 	defer q.putMu.Unlock()
 	f, at := q.files.Last(), offset*UnitBytes
-	return f != nil && f.Opened() && !q.unerased && offset == q.max.Load() && f.Base() <= at && at < f.End()
+	if f == nil || !f.Opened() || q.unerased || offset != q.max.Load() || at < f.Base() {
+		return false
+	}
+	return at < f.End() || at == f.End() && f.Named()
 }
 
 // store writes u n times behind what f holds. A page that the disk cannot back is

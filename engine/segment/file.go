@@ -273,7 +273,7 @@ func (f *File) Sync(path SyncPath) (int64, error) {
 		err = f.uncut() // else the call had nothing to sync
 	}
 	if err == nil {
-		err = f.named()
+		err = f.endSync()
 	}
 	if err != nil {
 		return 0, fmt.Errorf("sync (%s) bytes [%d, %d) of %s: %w", path, from, to, f.path, err)
@@ -294,7 +294,7 @@ func (f *File) SyncAll() error {
 	if err := f.region.SyncData(0, f.size); err != nil {
 		return fmt.Errorf("sync %s: %w", f.path, err)
 	}
-	return f.endSync()
+	return f.endWholeSync()
 }
 
 // SyncTo is SyncAll for the bytes below a position alone, by msync: pages behind it
@@ -306,12 +306,12 @@ func (f *File) SyncTo(pos int64) error {
 	if err := f.region.Sync(0, pos); err != nil {
 		return fmt.Errorf("sync %s up to %d: %w", f.path, pos, err)
 	}
-	return f.endSync()
+	return f.endWholeSync()
 }
 
-// endSync ends a sync of bytes of a file that may have been taken down meanwhile.
-func (f *File) endSync() error {
-	if err := f.named(); err != nil && !errors.Is(err, ErrClosed) {
+// endWholeSync is endSync for a file that may have been taken down meanwhile.
+func (f *File) endWholeSync() error {
+	if err := f.endSync(); err != nil && !errors.Is(err, ErrClosed) {
 		return fmt.Errorf("sync %s: %w", f.path, err)
 	}
 	return nil

@@ -38,6 +38,9 @@ type naming struct {
 	lost atomic.Pointer[error] // stored under mu, before pending is cleared
 }
 
+// Named reports whether the blocks, the length and the name are durable.
+func (f *File) Named() bool { return !f.name.pending.Load() }
+
 // SyncName makes the blocks, the length and the name of a file durable that was made
 // with Options.SyncLater, unless a sync of its bytes has done so. The file behind it in
 // a log must not be made before: a crash could leave a gap. A file that was taken down
@@ -79,10 +82,10 @@ func (f *File) syncName() error {
 	return nil
 }
 
-// named is the end of a sync of bytes: it makes the name durable and returns nil if no
+// endSync is the end of a sync of bytes: it makes the name durable and returns nil if no
 // sync for that has failed. Of bytes that were lost the kernel tells once, and perhaps
 // that one.
-func (f *File) named() error {
+func (f *File) endSync() error {
 	if err := f.syncName(); err != nil {
 		return err
 	}
