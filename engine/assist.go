@@ -16,8 +16,8 @@ const (
 )
 
 // assist dispatches, as part of a put of so many bytes, as many and a few records if more
-// than assistBytes wait. So a writer keeps the distance that there is, however
-// long the dispatcher waits for a processor. Whoever finds another at it goes on at once.
+// than assistBytes wait. So a writer keeps the distance that there is, however long the
+// dispatcher waits for a processor. Whoever finds another at it goes on at once.
 // It may wait for a page, makes the next file of a queue if that needs no wait for the
 // disk, and wakes readers that wait. With ok false the rest is for the dispatcher, which is
 // to be woken: it makes another file, or tries what failed again and has the error

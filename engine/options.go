@@ -103,10 +103,10 @@ type Options struct {
 	Dispatch string `json:"dispatch"`
 	// DispatchAssistBytes: a put that finds more of the log than that undispatched
 	// dispatches as much as it put itself, and four records if there are so many, unless
-	// it had to wait for the disk. So messages can be found soon even where the dispatcher waits for a
-	// processor. With a larger value puts help only a dispatcher that is far behind; what
-	// is less waits for it, two milliseconds at most if it has a processor. The study
-	// `dispatch` measures the gain and what puts pay. -1 is never. Default 4 KiB.
+	// it had to wait for the disk. So messages can be found soon even where the dispatcher
+	// waits for a processor. With a larger value puts help only a dispatcher that is far
+	// behind; what is less waits for it, two milliseconds at most if it has a processor.
+	// The study dispatch measures the gain and what puts pay. -1 is never. Default 4 KiB.
 	DispatchAssistBytes int64 `json:"dispatchAssistBytes"`
 	// ConsumeQueueFileBytes is the size of each consume queue file, rounded up
 	// to whole units of 20 bytes. Default 6000000.

@@ -54,7 +54,7 @@ func (s *Store) put(m *message.Message, plan *message.Plan) (PutResult, error) {
 	return pos, nil
 }
 
-// assist has the caller dispatch what it put some bytes of, if need be.
+// assist has a put of so many bytes help to dispatch, if need be.
 func (s *Store) assist(bytes int64) {
 	if s.dispatch != nil && !s.dispatch.assist(bytes) {
 		s.services.dispatch.Wake()

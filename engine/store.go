@@ -37,8 +37,8 @@ type Store struct {
 	index   *index.Set          // nil with dispatch or index off
 	waiters *waiters
 
-	dispatch   *dispatcher // nil with dispatch off
-	queueNames *consumequeue.Names
+	dispatch   *dispatcher         // nil with dispatch off
+	queueNames *consumequeue.Names // of new queue files, to be made durable
 	checkpoint *checkpointer
 	delivery   *delivery // nil with dispatch off
 	services   services
