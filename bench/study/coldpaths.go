@@ -38,12 +38,12 @@ var coldPaths = Spec{
 		{
 			Name: "ticker to hiccup, p99, populate",
 			Of:   CellMetricSpec{"cold.populate", "ticker.service.p99"}, To: CellMetricSpec{"cold.populate", "hiccup.p99"},
-			Note: "near 1 the ticker is no later than a thread that needs no processor of the runtime and only sleeps, so no way to read makes it less late on this machine.",
+			Note: "near 1 the ticker is no later than a thread that needs no processor of the runtime and only sleeps: it waits for the machine, which the readers keep busy, and not for a goroutine that reads.",
 		},
 		{
 			Name: "hiccup of populate to ticker of fault, p99",
 			Of:   CellMetricSpec{"cold.populate", "hiccup.p99"}, To: CellMetricSpec{"cold.fault", "ticker.service.p99"},
-			Note: "what populate to fault could be at the least here.",
+			Note: "populate to fault can be no less while the machine is kept as busy.",
 		},
 	},
 	Configs: []ConfigSpec{
