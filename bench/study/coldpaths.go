@@ -43,7 +43,7 @@ var coldPaths = Spec{
 		{
 			Name: "hiccup of populate to ticker of fault, p99",
 			Of:   CellMetricSpec{"cold.populate", "hiccup.p99"}, To: CellMetricSpec{"cold.fault", "ticker.service.p99"},
-			Note: "populate to fault can be no less while the machine is kept as busy.",
+			Note: "what populate to fault comes to where the ticker is as late as a thread that only sleeps.",
 		},
 	},
 	Configs: []ConfigSpec{
